@@ -66,7 +66,7 @@ class Transport(Protocol):
         """Close every connection."""
 
 
-class Unreachable(Exception):  # noqa: N818 - it reads as what it says
+class Unreachable(Exception):
     """No complete answer came: refused, reset, timed out or not verifiable."""
 
     def __init__(self, address: str, why: str) -> None:

@@ -1,0 +1,86 @@
+# Everything that is done with this checkout. `make` alone lists the targets.
+
+PYTHON ?= python3
+DATA_DIR ?= $(if $(HANSE_DATA_DIR),$(HANSE_DATA_DIR),$(HOME)/.hanse)
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME_STAMP := $(VENV)/.installed
+DEV_STAMP := $(VENV)/.installed-dev
+# A room without tests of one sort has no such folder.
+TESTS := $(wildcard tests/unit tests/component tests/simulation tests/e2e)
+COMPILE := uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+	--no-emit-index-url --no-emit-find-links
+
+# uv installs the same locked files in a fraction of the time.
+ifneq ($(shell command -v uv 2>/dev/null),)
+PIP_INSTALL := uv pip install --quiet --python $(BIN)/python
+else
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install install-dev lock run test lint bench kubernetes kubernetes-path test-kubernetes clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
+
+install: $(RUNTIME_STAMP) ## Make .venv with .venv/bin/hanse, runtime dependencies only
+
+install-dev: $(DEV_STAMP) ## Add the tools for tests, lint and benches to .venv
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "hanse needs Python 3.11 or newer; $(PYTHON) is not installed" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "hanse needs Python 3.11 or newer; $$($(PYTHON) --version) is too old: make PYTHON=python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
+		|| { echo "$(PYTHON) cannot make virtual environments: install its venv package (Debian: python3-venv)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(RUNTIME_STAMP): requirements.lock pyproject.toml | $(BIN)/python
+	@echo "installing the runtime dependencies into $(VENV)"
+	@$(PIP_INSTALL) --require-hashes -r requirements.lock
+	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(DEV_STAMP): requirements-dev.lock $(RUNTIME_STAMP)
+	@echo "installing the development tools into $(VENV)"
+	@$(PIP_INSTALL) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+lock: ## Choose all versions anew and write both lock files (needs uv)
+	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
+	$(COMPILE) --upgrade --group build -o requirements.lock pyproject.toml
+	$(COMPILE) --upgrade --group build --group dev --group schemas -c requirements.lock -o requirements-dev.lock pyproject.toml
+
+run: $(RUNTIME_STAMP) ## Start a federation of three simulated clusters, data in DATA_DIR (default ~/.hanse)
+	@$(BIN)/hanse up --data-dir "$(DATA_DIR)"
+
+test: $(DEV_STAMP) ## Run all tests that need nothing but Python, with a coverage summary
+	@$(BIN)/coverage erase
+	$(BIN)/coverage run --parallel-mode -m pytest $(TESTS) -m "not kubernetes" -n $(WORKERS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report --skip-empty --format=total | sed 's/.*/coverage: &%/'
+
+lint: $(DEV_STAMP) ## Check style, types and the order of the rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append to bench/RESULTS.md
+	$(BIN)/python -m bench.propagation
+
+kubernetes: $(RUNTIME_STAMP) ## Build the real Kubernetes components into the cache, once
+	@components/build
+
+kubernetes-path: ## Print the folder of the real components (use make -s)
+	@components/build --path
+
+test-kubernetes: $(DEV_STAMP) kubernetes ## Run the tests on real Kubernetes clusters
+	$(BIN)/pytest tests -m kubernetes
+
+clean: ## Remove .venv and what the tools left behind
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* dist

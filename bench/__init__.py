@@ -1,0 +1,1 @@
+"""Benches: ratios against raw API servers in one run; results with their history in RESULTS.md."""

@@ -1,0 +1,1 @@
+"""The parts of the propagation bench: REST, workload, modes, watching, metering, phases."""

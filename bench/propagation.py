@@ -1,0 +1,119 @@
+"""Measures Hanse's propagation on real clusters and adds the result to RESULTS.md (`make bench`).
+
+Starts one real host and three real members, etcd with fsync, joins the members, runs `hanse controller` and
+lets the harness (`bench.propagate`) write 300 Deployments: raw, through Hanse, and raw again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tests.kubernetes.real import HOST, MEMBER, ClusterShape, KubectlError, RealCluster, real_clusters
+
+from bench.results import append_results, result_lines
+
+_HANSE = str(Path(sys.executable).parent / "hanse")
+_CONTROLLER = "hanse-controller"
+_CLUSTERS = "clusters.clusterregistry.k8s.io"
+_REGIONS = ("us-east", "eu-west", "ap-south")
+
+
+def member_shape(controllers: str) -> ClusterShape:
+    """Return a member as users have it, or one whose API is all that runs."""
+    shape = MEMBER if controllers == "all" else replace(MEMBER, controllers=HOST.controllers, scheduler=False)
+    return replace(shape, fsync=True)
+
+
+def start_control_plane(host: RealCluster, members: Sequence[RealCluster]) -> int:
+    """Run `hanse controller` on the host, join every member, and return the controller's pid when all are ready."""
+    pid = host.run(_CONTROLLER, [_HANSE, "controller", *_reach(host)])
+    try:
+        _join_members(host, members)
+    except (KubectlError, subprocess.CalledProcessError) as error:
+        raise SystemExit(f"{error}\nhanse controller said last:\n{host.processes.log_tail(_CONTROLLER)}") from None
+    return pid
+
+
+def harness_command(
+    args: argparse.Namespace, host: RealCluster, members: Sequence[RealCluster], controller: int | None
+) -> list[str]:
+    """Return the harness's command line for these clusters."""
+    command = [sys.executable, "-m", "bench.propagate", "--mode", args.mode, "--count", str(args.count)]
+    command += ["--steady-count", str(args.steady_count), "--rate", str(args.rate), "--host", str(host.kubeconfig)]
+    for member in members:
+        command += ["--member", str(member.kubeconfig)]
+    for cluster in (host, *members):
+        pids = cluster.processes.pids
+        command += ["--pid", f"apiservers={pids['kube-apiserver']}", "--pid", f"etcd={pids['etcd']}"]
+    return [*command, "--pid", f"controller={controller}"] if controller else command
+
+
+def parse_args() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.propagation", description=__doc__)
+    add = parser.add_argument
+    add("--mode", default="raw,hanse,raw", help="runs of the harness, in order (default: %(default)s)")
+    add("--count", type=int, default=300, help="Deployments in the burst (default: %(default)s)")
+    add("--steady-count", type=int, default=100, help="Deployments in the steady phase (default: %(default)s)")
+    add("--rate", type=float, default=5.0, help="creates a second in the steady phase (default: %(default)s)")
+    add(
+        "--member-controllers",
+        choices=("few", "all"),
+        default="few",
+        help="few: members store, nothing acts on what arrives, and the control plane alone is measured; "
+        "all: members make ReplicaSets and pods beside it (default: %(default)s)",
+    )
+    add("--out", type=Path, help="write the harness's full report here as well")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run the bench; the result is kept only when there is something to compare with raw."""
+    args = parse_args()
+    member = member_shape(args.member_controllers)
+    with real_clusters({"federation": replace(HOST, fsync=True)} | dict.fromkeys(_REGIONS, member)) as clusters:
+        host, *members = clusters.values()
+        through_hanse = "hanse" in args.mode.split(",")
+        controller = start_control_plane(host, members) if through_hanse else None
+        out = host.folder / "report.json"
+        harness = subprocess.run([*harness_command(args, host, members, controller), "--out", str(out)], check=False)
+        if not out.exists():
+            return harness.returncode or 1
+        text = out.read_text()
+    if args.out:
+        args.out.write_text(text)
+    command = shlex.join(["python", "-m", "bench.propagation", *sys.argv[1:]])
+    lines = result_lines(json.loads(text), command=command, commit=_commit())
+    append_results(lines)
+    print("\n".join(lines) or "only raw runs: nothing to compare, nothing recorded")
+    return harness.returncode
+
+
+def _join_members(host: RealCluster, members: Sequence[RealCluster]) -> None:
+    crd = f"customresourcedefinition/{_CLUSTERS}"
+    host.kubectl("wait", crd, "--for=create", "--timeout=50s")
+    host.kubectl("wait", crd, "--for=condition=Established", "--timeout=50s")
+    for member in members:
+        join = [_HANSE, "join", member.name, *_reach(member), "--host-kubeconfig", str(host.kubeconfig)]
+        subprocess.run(join, check=True, stdin=subprocess.DEVNULL)
+    host.kubectl("wait", _CLUSTERS, "--all", "--for=condition=Ready", "--timeout=50s")
+
+
+def _reach(cluster: RealCluster) -> list[str]:
+    return ["--kubeconfig", str(cluster.kubeconfig), "--context", cluster.name]
+
+
+def _commit() -> str:
+    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return found.stdout.strip() or "–"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

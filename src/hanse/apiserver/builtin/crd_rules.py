@@ -1,0 +1,141 @@
+"""CustomResourceDefinitions: defaults, rules, and the approval that *.k8s.io groups need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hanse.apiserver.builtin.strategy import Strategy
+from hanse.apiserver.names import name_problems
+from hanse.apiserver.status import FieldProblem, invalid_value, required_value
+from hanse.kube.manifest import Obj, dig
+
+APPROVAL = "api-approved.kubernetes.io"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+_PROTECTED = ("k8s.io", "kubernetes.io")
+
+
+def defaults(obj: Obj) -> None:
+    """Fill in a definition."""
+    spec = obj.setdefault("spec", {})
+    names = spec.setdefault("names", {})
+    kind = str(names.get("kind") or "")
+    if kind:
+        names.setdefault("singular", kind.lower())
+        names.setdefault("listKind", f"{kind}List")
+    spec.setdefault("conversion", {}).setdefault("strategy", "None")
+
+
+def prepare_create(obj: Obj) -> None:
+    """Begin without conditions; the versions that may be stored are told from the start."""
+    versions = dig(obj, "spec", "versions", default=[])
+    stored = [one.get("name") for one in versions if isinstance(one, dict) and one.get("storage")]
+    obj["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
+
+
+def prepare_update(new: Obj, old: Obj) -> None:
+    """Remember every version that was ever the stored one."""
+    told = new.setdefault("status", {})
+    stored = list(told.get("storedVersions") or dig(old, "status", "storedVersions", default=[]))
+    for version in dig(new, "spec", "versions", default=[]):
+        if version.get("storage") and version.get("name") not in stored:
+            stored.append(version.get("name"))
+    new["status"] = {**told, "storedVersions": stored}
+
+
+def validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:
+    """Check a definition."""
+    spec = obj.get("spec") or {}
+    names = spec.get("names") or {}
+    group, plural = str(spec.get("group") or ""), str(names.get("plural") or "")
+    problems = []
+    expected = f"{plural}.{group}"
+    if obj["metadata"].get("name") != expected:
+        told = f'must be spec.names.plural+"."+spec.group'
+        problems.append(invalid_value("metadata.name", obj["metadata"].get("name"), told))
+    problems += _approval_problems(obj, group, old)
+    if not group:
+        problems.append(required_value("spec.group"))
+    elif len(group.split(".")) < 2:
+        problems.append(invalid_value("spec.group", group, "should be a domain with at least one dot"))
+    problems += _name_problems(names)
+    if spec.get("scope") not in ("Cluster", "Namespaced"):
+        told = "Required value" if not spec.get("scope") else (
+            f'Unsupported value: "{spec.get("scope")}": supported values: "Cluster", "Namespaced"'
+        )
+        reason = "FieldValueRequired" if not spec.get("scope") else "FieldValueNotSupported"
+        problems.append(FieldProblem("spec.scope", reason, told))
+    problems += _version_problems(spec)
+    if old is not None and _is_established(old):
+        problems += [
+            invalid_value(f"spec.{'.'.join(path)}", dig(spec, *path), "field is immutable")
+            for path in (("group",), ("scope",), ("names", "plural"), ("names", "kind"))
+            if dig(spec, *path) != dig(old["spec"], *path)
+        ]
+    return problems
+
+
+def _is_established(obj: Obj) -> bool:
+    conditions = dig(obj, "status", "conditions", default=[])
+    return any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
+
+
+def _approval_problems(obj: Obj, group: str, old: Obj | None) -> list[FieldProblem]:
+    protected = any(group == one or group.endswith(f".{one}") for one in _PROTECTED)
+    if not protected or old is not None:
+        return []
+    value = dig(obj, "metadata", "annotations", default={}).get(APPROVAL, "")
+    if value.startswith(("unapproved", "http://", "https://")):
+        return []
+    if not value:
+        told = (
+            "protected groups must have approval annotation \"api-approved.kubernetes.io\", "
+            "see https://github.com/kubernetes/enhancements/pull/1111"
+        )
+        return [required_value(f"metadata.annotations[{APPROVAL}]", told)]
+    told = (
+        f'protected groups must have approval annotation "{APPROVAL}" with either a URL or a reason starting with '
+        '"unapproved", see https://github.com/kubernetes/enhancements/pull/1111'
+    )
+    return [invalid_value(f"metadata.annotations[{APPROVAL}]", value, told)]
+
+
+def _name_problems(names: Obj) -> list[FieldProblem]:
+    problems = []
+    for name in ("plural", "singular", "kind", "listKind"):
+        value = str(names.get(name) or "")
+        if not value:
+            problems.append(required_value(f"spec.names.{name}"))
+        else:
+            told = name_problems(value.lower() if name in ("kind", "listKind") else value, "service")
+            problems += [invalid_value(f"spec.names.{name}", value, one) for one in told]
+    return problems
+
+
+def _version_problems(spec: Obj) -> list[FieldProblem]:
+    versions: list[Any] = spec.get("versions") or []
+    problems = []
+    if not versions:
+        problems.append(required_value("spec.versions"))
+    stored = [one for one in versions if one.get("storage")]
+    if versions and len(stored) != 1:
+        told = "must have exactly one version marked as storage version"
+        problems.append(invalid_value("spec.versions", versions, told))
+    for place, version in enumerate(versions):
+        schema = dig(version, "schema", "openAPIV3Schema")
+        field = f"spec.versions[{place}].schema.openAPIV3Schema"
+        if schema is None:
+            problems.append(required_value(field, "schemas are required"))
+        elif schema.get("type") != "object":
+            told = "must be object at the root" if schema.get("type") else "must not be empty at the root"
+            found = (
+                invalid_value(f"{field}.type", schema.get("type"), told)
+                if schema.get("type")
+                else required_value(f"{field}.type", told)
+            )
+            problems.append(found)
+    return problems
+
+
+STRATEGY = Strategy(
+    defaults, validate, prepare_create=prepare_create, prepare_update=prepare_update, counts_generation=True
+)

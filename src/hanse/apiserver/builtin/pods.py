@@ -1,0 +1,158 @@
+"""Pods: defaults, rules, and what a cluster's admission adds to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hanse.apiserver import status
+from hanse.apiserver.builtin.pod_spec import default_pod_spec, pod_spec_problems
+from hanse.apiserver.builtin.strategy import Strategy
+from hanse.apiserver.status import FieldProblem, forbidden_value
+from hanse.kube.manifest import Obj, dig
+from hanse.kube.quantities import parse_quantity
+from hanse.kube.resources import PODS
+
+_EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_TOLERATION_SECONDS = 300
+_IMMUTABLE = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+if TYPE_CHECKING:
+    from hanse.apiserver.core import Core
+
+
+def defaults(obj: Obj) -> None:
+    """Fill in a pod."""
+    spec = obj.setdefault("spec", {})
+    spec.setdefault("enableServiceLinks", True)
+    default_pod_spec(spec)
+    for container in (*spec.get("containers", ()), *(spec.get("initContainers") or ())):
+        limits = dig(container, "resources", "limits")
+        if limits:
+            requests = container["resources"].setdefault("requests", {})
+            for name, amount in limits.items():
+                requests.setdefault(name, amount)
+        if spec.get("hostNetwork"):
+            for port in container.get("ports") or ():
+                port.setdefault("hostPort", port.get("containerPort"))
+
+
+def prepare_create(obj: Obj) -> None:
+    """Begin a pod's life as pending."""
+    obj["status"] = {"phase": "Pending"}
+
+
+def admit(core: Core, obj: Obj, old: Obj | None) -> None:
+    """Add service account, priority and the tolerations that every pod has."""
+    if old is not None:
+        return
+    spec = obj["spec"]
+    _set_priority(core, obj)
+    name = spec.get("serviceAccountName") or "default"
+    # The account `default` is made right after its namespace; only others can be missing.
+    if name != "default" and core.storage.get("core/serviceaccounts", f"{obj['metadata']['namespace']}/{name}") is None:
+        told = f'error looking up service account {obj["metadata"]["namespace"]}/{name}: serviceaccount "{name}" not found'
+        raise status.forbidden(PODS, obj["metadata"].get("name") or "", told)
+    spec["serviceAccountName"] = spec["serviceAccount"] = name
+    tolerations = spec.setdefault("tolerations", [])
+    for taint in _EVICTION_TAINTS:
+        if not any(_tolerates(one, taint) for one in tolerations):
+            tolerations.append(
+                {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATION_SECONDS}
+            )
+    obj["status"]["qosClass"] = qos_class(spec)
+
+
+def _tolerates(toleration: Obj, taint: str) -> bool:
+    return toleration.get("key") in (taint, None, "") and toleration.get("effect") in ("NoExecute", None, "")
+
+
+def _set_priority(core: Core, obj: Obj) -> None:
+    spec = obj["spec"]
+    named = spec.get("priorityClassName")
+    if not named:
+        spec.setdefault("priority", 0)
+        spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+        return
+    record = core.storage.get("scheduling.k8s.io/priorityclasses", named)
+    if record is None:
+        told = f"no PriorityClass with name {named} was found"
+        raise status.forbidden(PODS, obj["metadata"].get("name") or "", told)
+    found = core.registry.find("scheduling.k8s.io", "v1", "priorityclasses")
+    chosen = core.stored_form(found, record.value) if found else {}
+    spec["priority"] = chosen.get("value", 0)
+    spec.setdefault("preemptionPolicy", chosen.get("preemptionPolicy", "PreemptLowerPriority"))
+
+
+def qos_class(spec: Obj) -> str:
+    """Return a pod's quality-of-service class."""
+    containers = [*spec.get("containers", ()), *(spec.get("initContainers") or ())]
+    asked = False
+    guaranteed = True
+    for container in containers:
+        requests = _amounts(dig(container, "resources", "requests"))
+        limits = _amounts(dig(container, "resources", "limits"))
+        asked = asked or bool(requests or limits)
+        if set(limits) != {"cpu", "memory"} or any(requests.get(name, limits[name]) != limits[name] for name in limits):
+            guaranteed = False
+    if not asked:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def _amounts(listed: Obj | None) -> dict[str, object]:
+    amounts: dict[str, object] = {}
+    for name, amount in (listed or {}).items():
+        value = parse_quantity(amount)
+        if name in ("cpu", "memory") and value:
+            amounts[name] = value
+    return amounts
+
+
+def validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:
+    """Check a pod; of an existing one only images, deadline and added tolerations may change."""
+    problems = pod_spec_problems(obj.get("spec") or {}, "spec")
+    if old is not None and _frozen(obj["spec"]) != _frozen(old["spec"]) and not _was_bound(obj["spec"], old["spec"]):
+        problems.append(forbidden_value("spec", _IMMUTABLE))
+    return problems
+
+
+def _was_bound(new: Obj, old: Obj) -> bool:
+    return not old.get("nodeName") and _frozen({**new, "nodeName": ""}) == _frozen({**old, "nodeName": ""})
+
+
+def _frozen(spec: Obj) -> Obj:
+    kept = {
+        name: value
+        for name, value in spec.items()
+        if name not in ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "ephemeralContainers")
+    }
+    if spec.get("schedulingGates") is not None:
+        kept.pop("schedulingGates", None)
+    for listed in ("containers", "initContainers"):
+        kept[listed] = [
+            {name: value for name, value in one.items() if name not in ("image", "resources", "resizePolicy")}
+            for one in spec.get(listed) or ()
+        ]
+    return kept
+
+
+STRATEGY = Strategy(
+    defaults=defaults,
+    validate=validate,
+    prepare_create=prepare_create,
+    counts_generation=True,
+    selectable={
+        "spec.nodeName": lambda obj: str(dig(obj, "spec", "nodeName", default="")),
+        "spec.restartPolicy": lambda obj: str(dig(obj, "spec", "restartPolicy", default="")),
+        "spec.schedulerName": lambda obj: str(dig(obj, "spec", "schedulerName", default="")),
+        "spec.serviceAccountName": lambda obj: str(dig(obj, "spec", "serviceAccountName", default="")),
+        "spec.hostNetwork": lambda obj: str(bool(dig(obj, "spec", "hostNetwork"))).lower(),
+        "status.phase": lambda obj: str(dig(obj, "status", "phase", default="")),
+        "status.podIP": lambda obj: str(dig(obj, "status", "podIP", default="")),
+        "status.nominatedNodeName": lambda obj: str(dig(obj, "status", "nominatedNodeName", default="")),
+    },
+)

@@ -1,0 +1,97 @@
+"""What all parts of one server share, and the two ways in which anything in it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from hanse.apiserver import objects, status
+from hanse.apiserver.hub import Hub
+from hanse.apiserver.identity import Identity
+from hanse.apiserver.registry import Registry, Served
+from hanse.apiserver.requests import Options, ResourcePath
+from hanse.apiserver.storage import Record, Stale, Storage
+from hanse.kube.manifest import Obj, key_of
+from hanse.kube.runtime import Runtime
+from hanse.kube.transport import Request
+
+PodLogs = Callable[[str, str, Mapping[str, str]], Awaitable[bytes]]
+
+
+@dataclass(slots=True)
+class Core:
+    """One server's state: where it stores, what it serves, who listens."""
+
+    name: str
+    version: str
+    runtime: Runtime
+    storage: Storage
+    registry: Registry
+    hub: Hub
+    service_network: str
+    pod_logs: PodLogs | None = None
+    # Bearer tokens beyond those given at the start are issued for service accounts.
+    tokens: dict[str, Identity] = field(default_factory=dict)
+
+    def record(self, served: Served, namespace: str, name: str) -> Record | None:
+        """Return a stored object's bytes."""
+        return self.storage.get(served.bucket, objects.path_of(namespace, name))
+
+    def read(self, served: Served, namespace: str, name: str) -> Obj | None:
+        """Return a stored object in the form in which it is stored."""
+        record = self.record(served, namespace, name)
+        return self.stored_form(served, record.value) if record else None
+
+    def stored_form(self, served: Served, value: bytes) -> Obj:
+        """Decode stored bytes under the stored version's names."""
+        stored = self.registry.of_bucket(served.bucket) or served
+        return objects.decode(value, stored.resource.api_version, stored.resource.kind)
+
+    async def insert(self, served: Served, obj: Obj) -> Obj:
+        """Store a new object; raises AlreadyExists."""
+        key = key_of(obj)
+        try:
+            record = await self.storage.write(served.bucket, objects.path_of(*key), objects.encode(obj), 0)
+        except Stale:
+            raise status.already_exists(served.resource, key.name) from None
+        return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(record.revision)}}
+
+    async def replace(self, served: Served, obj: Obj, revision: int) -> Obj:
+        """Store an object whose present revision is known; raises Stale."""
+        path = objects.path_of(*key_of(obj))
+        record = await self.storage.write(served.bucket, path, objects.encode(obj), revision)
+        return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(record.revision)}}
+
+    async def remove(self, served: Served, obj: Obj, revision: int) -> Obj:
+        """Remove an object whose present revision is known, with this as its last state; raises Stale."""
+        path = objects.path_of(*key_of(obj))
+        record = await self.storage.delete(served.bucket, path, revision, objects.encode(obj))
+        return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(record.revision)}}
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way through the server."""
+
+    core: Core
+    identity: Identity
+    request: Request
+    path: ResourcePath
+    options: Options
+    served: Served
+    verb: str
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that the object or collection lies in, "" for cluster-scoped kinds."""
+        return self.path.namespace if self.served.resource.namespaced else ""
+
+    @property
+    def manager(self) -> str:
+        """The name under which this client's fields are tracked."""
+        given = self.options.text("fieldManager")
+        if given:
+            return given
+        agent = self.request.headers.get("user-agent", "").split("/")[0]
+        return "".join(character for character in agent if character.isprintable())[:128] or "unknown"

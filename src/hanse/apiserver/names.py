@@ -1,0 +1,83 @@
+"""Which names objects, labels and annotations may have, with the server's sentences for those they may not."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from hanse.apiserver.status import FieldProblem, invalid_value
+from hanse.kube.manifest import Obj
+from hanse.kube.selectors import label_value_problems, qualified_name_problems
+
+NameRule = Literal["subdomain", "label", "service", "path"]
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_SUBDOMAIN_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    f"end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN.pattern}')"
+)
+_LABEL_RULE = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    f"'{_LABEL.pattern}')"
+)
+_LABEL_1035_RULE = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
+    f"'{_LABEL_1035.pattern}')"
+)
+_ANNOTATIONS_LIMIT = 256 * 1024
+
+
+def name_problems(name: str, rule: NameRule) -> list[str]:
+    """Return what is wrong with an object's name under its kind's rule."""
+    if rule == "path":
+        return _path_problems(name)
+    limit, pattern, sentence = {
+        "subdomain": (253, _SUBDOMAIN, _SUBDOMAIN_RULE),
+        "label": (63, _LABEL, _LABEL_RULE),
+        "service": (63, _LABEL_1035, _LABEL_1035_RULE),
+    }[rule]
+    problems = []
+    if len(name) > limit:
+        problems.append(f"must be no more than {limit} bytes")
+    if not pattern.fullmatch(name):
+        problems.append(sentence)
+    return problems
+
+
+def _path_problems(name: str) -> list[str]:
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{character}'" for character in "/%" if character in name]
+
+
+def metadata_problems(metadata: Obj, rule: NameRule) -> list[FieldProblem]:
+    """Check name, labels and annotations."""
+    name = str(metadata.get("name") or "")
+    problems = [invalid_value("metadata.name", name, told) for told in name_problems(name, rule)]
+    return problems + label_problems(metadata.get("labels") or {}, "metadata.labels") + _annotation_problems(metadata)
+
+
+def label_problems(labels: dict[str, str], field: str) -> list[FieldProblem]:
+    """Check the keys and values of a label map."""
+    problems = []
+    for key, value in labels.items():
+        problems += [invalid_value(field, key, told) for told in qualified_name_problems(key)]
+        problems += [invalid_value(field, value, told) for told in label_value_problems(value)]
+    return problems
+
+
+def _annotation_problems(metadata: Obj) -> list[FieldProblem]:
+    annotations: dict[str, str] = metadata.get("annotations") or {}
+    problems = []
+    size = 0
+    for key, value in annotations.items():
+        problems += [invalid_value("metadata.annotations", key, told) for told in qualified_name_problems(key.lower())]
+        size += len(key) + len(value)
+    if size > _ANNOTATIONS_LIMIT:
+        told = f"Too long: may not be more than {_ANNOTATIONS_LIMIT} bytes"
+        problems.append(FieldProblem("metadata.annotations", "FieldValueTooLong", told))
+    return problems

@@ -1,0 +1,127 @@
+"""In which form a client wants its answer, and in which form its body came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import yaml
+
+from hanse.apiserver import status
+from hanse.apiserver.protobuf import decode as decode_protobuf
+
+JSON = "application/json"
+YAML = "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+_SERVED = (JSON, YAML, PROTOBUF)
+_WILD = ("*/*", "application/*", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of answer: the content type, and `Table` or `PartialObjectMetadata` where a view is asked for."""
+
+    content: str = JSON
+    view: str = ""
+    include: str = "Metadata"  # what a Table's rows carry of their objects: None, Metadata or Object
+
+
+PLAIN = Form()
+
+
+def accepted_form(accept: str, include: str = "") -> Form:
+    """Choose the first form of an Accept header that can be given; raises 406 where none can."""
+    for entry in accept.split(",") if accept else [""]:
+        content, parameters = _parse_media(entry)
+        if content in _WILD:
+            content = JSON
+        if content not in (JSON, YAML):
+            continue
+        view = parameters.get("as", "")
+        if not view:
+            return Form(content)
+        if parameters.get("g") == "meta.k8s.io" and _known_view(view, parameters.get("v", "")):
+            return Form(content, view.removesuffix("List"), include or "Metadata")
+    raise status.not_acceptable(_SERVED)
+
+
+def _known_view(view: str, version: str) -> bool:
+    return version in ("v1", "v1beta1") and view in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+def wants_aggregated_discovery(accept: str) -> bool:
+    """Tell whether the first acceptable discovery form is the aggregated one."""
+    for entry in accept.split(","):
+        content, parameters = _parse_media(entry)
+        if content != JSON:
+            continue
+        if not parameters.get("as"):
+            return False
+        if (parameters.get("g"), parameters.get("v"), parameters.get("as")) == (
+            "apidiscovery.k8s.io",
+            "v2",
+            "APIGroupDiscoveryList",
+        ):
+            return True
+    return False
+
+
+def _parse_media(entry: str) -> tuple[str, dict[str, str]]:
+    content, *rest = entry.strip().split(";")
+    parameters: dict[str, str] = {}
+    for part in rest:
+        name, _, value = part.strip().partition("=")
+        parameters[name] = value.strip('"')
+    return content.strip().lower(), parameters
+
+
+def read_body(body: bytes, headers: Mapping[str, str]) -> Any:
+    """Decode a request's body by its content type; raises 415 for types that no server reads, 400 for broken ones."""
+    content = headers.get("content-type", "").split(";")[0].strip().lower()
+    if content in (JSON, ""):
+        return _read_json(body)
+    if content == YAML:
+        return _read_yaml(body)
+    if content == PROTOBUF:
+        try:
+            return decode_protobuf(body)
+        except ValueError as error:
+            raise status.bad_request(f"the object provided is unrecognized: {error}") from None
+    raise status.unsupported_media_type(_SERVED)
+
+
+def _read_json(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        shown = body[:512].decode(errors="replace")
+        raise status.bad_request(
+            f"couldn't get version/kind; json parse error: {error} ({shown})"
+        ) from None
+
+
+def _read_yaml(body: bytes) -> Any:
+    try:
+        # A document is read as JSON would be: dates and the like stay text.
+        return orjson.loads(orjson.dumps(yaml.load(body, Loader=_PlainLoader)))
+    except (yaml.YAMLError, orjson.JSONEncodeError) as error:
+        raise status.bad_request(f"error converting YAML to JSON: {error}") from None
+
+
+class _PlainLoader(yaml.CSafeLoader):
+    """Reads YAML into JSON's types only."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def write_body(form: Form, body: bytes) -> bytes:
+    """Give an encoded JSON answer the content type that was agreed on."""
+    if form.content == YAML:
+        return yaml.dump(orjson.loads(body), Dumper=yaml.CSafeDumper, sort_keys=True).encode()
+    return body

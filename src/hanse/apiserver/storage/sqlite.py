@@ -1,0 +1,231 @@
+"""Storage in one SQLite file: a write is answered after it is on disk.
+
+Writers hand their change to a queue and wait; one flush at a time carries whatever has gathered in a single
+transaction on another thread (group commit), then makes the batch visible in order. The log keeps what each key held
+*before* a write, which together with the present objects gives the recent history back after a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from hanse.apiserver.storage.index import Index
+from hanse.apiserver.storage.interface import Change, Record, Stale, StorageError, restamp, stamp
+from hanse.kube.runtime import Runtime
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS objects (
+    bucket TEXT NOT NULL, path TEXT NOT NULL, revision INTEGER NOT NULL, value BLOB NOT NULL,
+    PRIMARY KEY (bucket, path)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS log (
+    revision INTEGER PRIMARY KEY, bucket TEXT NOT NULL, path TEXT NOT NULL, previous BLOB
+);
+CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+class SqliteStorage:
+    """Keeps objects in a file that survives kill -9; `synchronous="NORMAL"` trades the last moments for speed."""
+
+    def __init__(
+        self, path: str | Path, *, synchronous: Literal["FULL", "NORMAL"] = "FULL", history: int = 10_000
+    ) -> None:
+        self._path = Path(path)
+        self._synchronous = synchronous
+        self._history = history
+        self._index = Index(history)
+        self._queue: list[tuple[Change, asyncio.Future[None]]] = []
+        self._pending: dict[tuple[str, str], asyncio.Future[None]] = {}
+        self._assigned = 0
+        self._trimmed = 0
+        self._flusher: asyncio.Task[None] | None = None
+        self._database: sqlite3.Connection | None = None
+        self._runtime: Runtime | None = None
+        self._publish: Callable[[Change], None] | None = None
+
+    @property
+    def revision(self) -> int:
+        return self._index.revision
+
+    async def open(self, runtime: Runtime, publish: Callable[[Change], None]) -> None:
+        self._runtime = runtime
+        self._publish = publish
+        await runtime.in_thread(self._load)
+        self._assigned = self._index.revision
+
+    def get(self, bucket: str, path: str) -> Record | None:
+        return self._index.get(bucket, path)
+
+    def scan(self, bucket: str, prefix: str = "") -> list[Record]:
+        return self._index.scan(bucket, prefix)
+
+    def scan_at(self, bucket: str, prefix: str, revision: int) -> list[Record]:
+        return self._index.scan_at(bucket, prefix, revision)
+
+    def changes(self, bucket: str, since: int) -> list[Change]:
+        return self._index.changes(bucket, since)
+
+    def buckets(self) -> list[str]:
+        return self._index.buckets()
+
+    async def write(self, bucket: str, path: str, body: bytes, expected: int) -> Record:
+        before = await self._settled(bucket, path, expected)
+        revision = self._next_revision()
+        value = stamp(body, revision)
+        await self._submit(Change(bucket, path, revision, value, before.value if before else None))
+        return Record(path, value, revision)
+
+    async def delete(self, bucket: str, path: str, expected: int, body: bytes | None = None) -> Record:
+        before = await self._settled(bucket, path, expected)
+        if before is None:
+            raise Stale
+        revision = self._next_revision()
+        value = stamp(body, revision) if body is not None else restamp(before.value, revision)
+        await self._submit(Change(bucket, path, revision, value, before.value, deleted=True))
+        return Record(path, value, revision)
+
+    async def compact(self, revision: int) -> None:
+        await self._drained()
+        self._index.forget(revision)
+        oldest = self._index.oldest
+        await self._required_runtime().in_thread(lambda: self._trim(oldest))
+
+    async def close(self) -> None:
+        if self._database is None:
+            return
+        await self._drained()
+        self._publish = None
+        database, self._database = self._database, None
+        await self._required_runtime().in_thread(database.close)
+
+    # A key with a write under way has no settled revision: wait for the outcome, then compare.
+    async def _settled(self, bucket: str, path: str, expected: int) -> Record | None:
+        while (pending := self._pending.get((bucket, path))) is not None:
+            await asyncio.wait([pending])
+        before = self._index.get(bucket, path)
+        if (before.revision if before else 0) != expected:
+            raise Stale
+        return before
+
+    def _next_revision(self) -> int:
+        self._assigned += 1
+        return self._assigned
+
+    async def _submit(self, change: Change) -> None:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # A writer that was cancelled never looks at its outcome; this look keeps asyncio from reporting that.
+        done.add_done_callback(lambda future: future.exception())
+        self._queue.append((change, done))
+        self._pending[change.bucket, change.path] = done
+        if self._flusher is None:
+            self._flusher = asyncio.create_task(self._flush())
+        # The write goes through even when the one who asked for it goes away.
+        await asyncio.shield(done)
+
+    async def _flush(self) -> None:
+        runtime = self._required_runtime()
+        try:
+            while self._queue:
+                batch, self._queue = self._queue, []
+                changes = [change for change, _ in batch]
+                try:
+                    await runtime.in_thread(lambda changes=changes: self._commit(changes))  # type: ignore[misc]
+                except sqlite3.Error as error:
+                    self._refuse(batch, StorageError(f"the write could not be stored: {error}"))
+                else:
+                    self._accept(batch)
+        finally:
+            self._flusher = None
+
+    def _accept(self, batch: list[tuple[Change, asyncio.Future[None]]]) -> None:
+        for change, done in batch:
+            self._index.apply(change)
+            self._pending.pop((change.bucket, change.path), None)
+            if self._publish is not None:
+                self._publish(change)
+            done.set_result(None)
+
+    def _refuse(self, batch: list[tuple[Change, asyncio.Future[None]]], error: StorageError) -> None:
+        for change, done in batch:
+            self._pending.pop((change.bucket, change.path), None)
+            done.set_exception(error)
+
+    async def _drained(self) -> None:
+        while self._flusher is not None:
+            await asyncio.wait([self._flusher])
+
+    def _required_runtime(self) -> Runtime:
+        if self._runtime is None:
+            raise StorageError("the storage is not open")
+        return self._runtime
+
+    def _required_database(self) -> sqlite3.Connection:
+        if self._database is None:
+            raise sqlite3.ProgrammingError("the storage is closed")
+        return self._database
+
+    def _load(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        database = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        self._database = database
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute(f"PRAGMA synchronous={self._synchronous}")
+        database.execute("PRAGMA locking_mode=EXCLUSIVE")
+        database.executescript(_SCHEMA)
+        for bucket, path, revision, value in database.execute("SELECT bucket, path, revision, value FROM objects"):
+            self._index.load(bucket, Record(path, value, revision))
+        marks = dict(database.execute("SELECT name, value FROM marks"))
+        self._index.revision = marks.get("revision", 0)
+        self._trimmed = marks.get("oldest", 0)
+        rows = database.execute(
+            "SELECT revision, bucket, path, previous FROM log WHERE revision > ? ORDER BY revision DESC LIMIT ?",
+            (self._trimmed, self._history),
+        ).fetchall()
+        oldest = rows[-1][0] - 1 if len(rows) == self._history else self._trimmed
+        self._index.load_log(rows, oldest)
+
+    def _commit(self, changes: list[Change]) -> None:
+        database = self._required_database()
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            for change in changes:
+                self._store(database, change)
+            newest = changes[-1].revision
+            database.execute("INSERT OR REPLACE INTO marks VALUES ('revision', ?)", (newest,))
+            # Trimming in strides keeps the log within twice its window without a delete in every batch.
+            if newest - self._trimmed > 2 * self._history:
+                self._trim_within(database, newest - self._history)
+            database.execute("COMMIT")
+        except BaseException:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            raise
+
+    @staticmethod
+    def _store(database: sqlite3.Connection, change: Change) -> None:
+        if change.deleted:
+            database.execute("DELETE FROM objects WHERE bucket = ? AND path = ?", (change.bucket, change.path))
+        else:
+            database.execute(
+                "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)",
+                (change.bucket, change.path, change.revision, change.value),
+            )
+        database.execute(
+            "INSERT INTO log VALUES (?, ?, ?, ?)", (change.revision, change.bucket, change.path, change.previous)
+        )
+
+    def _trim(self, oldest: int) -> None:
+        database = self._required_database()
+        database.execute("BEGIN IMMEDIATE")
+        self._trim_within(database, oldest)
+        database.execute("COMMIT")
+
+    def _trim_within(self, database: sqlite3.Connection, oldest: int) -> None:
+        database.execute("DELETE FROM log WHERE revision <= ?", (oldest,))
+        database.execute("INSERT OR REPLACE INTO marks VALUES ('oldest', ?)", (oldest,))
+        self._trimmed = oldest

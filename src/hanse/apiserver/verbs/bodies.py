@@ -1,0 +1,102 @@
+"""From a request's body to a manifest that belongs at the request's path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hanse.apiserver import negotiation, status
+from hanse.apiserver.core import Call
+from hanse.kube.manifest import Obj
+from hanse.kube.resources import gvk
+
+
+def read_manifest(call: Call) -> Obj:
+    """Decode the body and check that it is of the kind and in the namespace of the path."""
+    body = negotiation.read_body(call.request.body, call.request.headers)
+    return checked_manifest(call, body)
+
+
+def checked_manifest(call: Call, body: Any) -> Obj:
+    """Check a decoded body against the path, and fill in what the path implies."""
+    resource = call.served.resource
+    if not isinstance(body, dict):
+        raise status.bad_request(
+            f"the object provided is unrecognized (must be of type {resource.kind}): "
+            "couldn't get version/kind; json parse error: json: cannot unmarshal "
+            f"{_go_kind(body)} into Go value of type struct "
+            "{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }"
+        )
+    _check_kind(call, body)
+    metadata = body.get("metadata")
+    if metadata is None:
+        metadata = {}
+    if not isinstance(metadata, dict):
+        raise status.bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: json: cannot '
+            f"unmarshal {_go_kind(metadata)} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
+        )
+    obj: Obj = {"kind": resource.kind, "apiVersion": resource.api_version}
+    obj.update(body)
+    obj["metadata"] = {name: value for name, value in metadata.items() if value is not None}
+    return obj
+
+
+def place(call: Call, obj: Obj) -> None:
+    """Give an object the path's namespace, or refuse one that names another."""
+    metadata = obj["metadata"]
+    if not call.served.resource.namespaced:
+        if metadata.get("namespace"):
+            metadata.pop("namespace")
+        return
+    named = metadata.get("namespace")
+    if not named:
+        metadata["namespace"] = call.namespace
+    elif named != call.namespace:
+        raise status.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def check_name(call: Call, obj: Obj) -> None:
+    """Refuse an object whose name is not the path's."""
+    metadata = obj["metadata"]
+    named = metadata.get("name")
+    if not named:
+        metadata["name"] = call.path.name
+    elif named != call.path.name:
+        raise status.bad_request(
+            f"the name of the object ({named}) does not match the name on the URL ({call.path.name})"
+        )
+
+
+def _check_kind(call: Call, body: Obj) -> None:
+    resource = call.served.resource
+    group, version, kind = gvk(body)
+    if call.served.custom and (not kind or not version):
+        missing = "Kind" if not kind else "apiVersion"
+        raise status.bad_request(f"error decoding object: Object '{missing}' is missing")
+    if kind and kind != resource.kind:
+        raise status.bad_request(
+            f'{kind} in version "{version or resource.version}" cannot be handled as a {resource.kind}: '
+            f"converting ({_go_type(group, version, kind)}) to ({_go_type(resource.group, '', resource.kind)}): "
+            "unknown conversion"
+        )
+    if version and (group, version) != (resource.group, resource.version):
+        raise status.bad_request(
+            f"the API version in the data ({body.get('apiVersion')}) does not match the expected API version "
+            f"({resource.api_version})"
+        )
+
+
+def _go_type(group: str, version: str, kind: str) -> str:
+    return f"{version or group.split('.')[0] or 'core'}.{kind}"
+
+
+def _go_kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"

@@ -1,0 +1,242 @@
+"""The road of every write: checks, defaults, admission, rules, field ownership, storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hanse.apiserver import admission, objects, status
+from hanse.apiserver.core import Call
+from hanse.apiserver.names import metadata_problems
+from hanse.apiserver.registry import Served
+from hanse.apiserver.schema_checks import check_shape, custom_problems, fill_custom_defaults
+from hanse.apiserver.storage import Stale
+from hanse.kube.manifest import Obj
+from hanse.kube.patches.server_side_apply import track_update
+from hanse.kube.runtime import timestamp
+
+Transform = Callable[[Obj], Obj]
+_SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+
+
+def stored_kind(call: Call) -> Served:
+    """Return the kind in the version in which its objects rest."""
+    if call.served.conversion is None:
+        return call.served
+    return call.core.registry.of_bucket(call.served.bucket) or call.served
+
+
+def to_stored(call: Call, obj: Obj) -> Obj:
+    """Turn a manifest of the served version into the stored one."""
+    if call.served.conversion is None:
+        return obj
+    resource = stored_kind(call).resource
+    return {**call.served.conversion.to_stored(obj), "kind": resource.kind, "apiVersion": resource.api_version}
+
+
+def to_served(call: Call, obj: Obj) -> Obj:
+    """Turn a stored manifest into the served version."""
+    if call.served.conversion is None:
+        return obj
+    resource = call.served.resource
+    return {**call.served.conversion.from_stored(obj), "kind": resource.kind, "apiVersion": resource.api_version}
+
+
+def prepare_new(call: Call, obj: Obj) -> Obj:
+    """Make a submitted manifest into the object that will be stored, or refuse it."""
+    admission.check_namespace_accepts(call, obj)
+    check_shape(call, obj)
+    obj = to_stored(call, obj)
+    kind = stored_kind(call)
+    metadata = obj["metadata"]
+    if metadata.get("resourceVersion"):
+        raise status.bad_request("resourceVersion should not be set on objects to be created")
+    for name in (*_SERVER_OWNED, "resourceVersion", "selfLink"):
+        metadata.pop(name, None)
+    _generate_name(call, metadata)
+    metadata["uid"] = call.core.runtime.uid()
+    metadata["creationTimestamp"] = timestamp(call.core.runtime.now())
+    if kind.strategy.counts_generation:
+        metadata["generation"] = 1
+    _reset_status(kind, obj)
+    kind.strategy.prepare_create(obj)
+    kind.strategy.defaults(obj)
+    fill_custom_defaults(kind, obj)
+    admission.admit_new(call, kind, obj)
+    _validate(kind, obj, None)
+    return obj
+
+
+def prepare_change(call: Call, new: Obj, old: Obj, subresource: str = "") -> Obj:
+    """Make a submitted manifest into the next state of a stored object, or refuse it."""
+    check_shape(call, new)
+    new, old = to_stored(call, new), to_stored(call, old)
+    kind = stored_kind(call)
+    _keep_server_metadata(call, new, old)
+    if subresource == "status":
+        new = _only_status(kind, new, old)
+    elif subresource != "finalize":
+        if kind.has_status:
+            _keep(new, old, "status")
+        kind.strategy.prepare_update(new, old)
+    kind.strategy.defaults(new)
+    fill_custom_defaults(kind, new)
+    if not subresource:
+        admission.admit_change(call, kind, new, old)
+    if kind.strategy.counts_generation and _counted(kind, new) != _counted(kind, old):
+        new["metadata"]["generation"] = int(old["metadata"].get("generation") or 0) + 1
+    _validate(kind, new, old)
+    return new
+
+
+def own_fields(call: Call, new: Obj, old: Obj | None, subresource: str = "") -> Obj:
+    """Record in managedFields which of the fields this client wrote."""
+    kind = stored_kind(call)
+    return track_update(
+        old,
+        new,
+        manager=call.manager,
+        schema=kind.schema(),
+        now=timestamp(call.core.runtime.now()),
+        subresource=subresource,
+    )
+
+
+async def change_object(call: Call, transform: Transform, *, subresource: str = "", tracked: bool = True) -> Obj:
+    """Read, transform and store an object until nobody else wrote in between; returns it as served.
+
+    `transform` gets the live object in the served version and gives the wanted one; it may be called again.
+    """
+    core = call.core
+    while True:
+        record = core.record(call.served, call.namespace, call.path.name)
+        if record is None:
+            raise status.not_found(call.served.resource, call.path.name)
+        stored = core.stored_form(call.served, record.value)
+        if call.served.conversion is None:
+            stored["apiVersion"], stored["kind"] = call.served.resource.api_version, call.served.resource.kind
+        live = to_served(call, stored)
+        wanted = transform(objects.copy(live))
+        check_preconditions(call, wanted, live)
+        new = prepare_change(call, wanted, live, subresource)
+        if tracked:
+            new = own_fields(call, new, stored, subresource)
+        new["metadata"]["resourceVersion"] = str(record.revision)
+        if new == stored or call.options.dry_run:
+            return to_served(call, new)
+        try:
+            if is_finished(kind=stored_kind(call), obj=new):
+                return to_served(call, await core.remove(call.served, new, record.revision))
+            return to_served(call, await core.replace(call.served, new, record.revision))
+        except Stale:
+            continue
+
+
+def check_preconditions(call: Call, wanted: Obj, live: Obj) -> None:
+    """Refuse a write that was made for another version or another incarnation of the object."""
+    name = live["metadata"]["name"]
+    version = wanted["metadata"].get("resourceVersion")
+    if version and version != live["metadata"]["resourceVersion"]:
+        raise status.conflict(call.served.resource, name, status.MODIFIED)
+    uid = wanted["metadata"].get("uid")
+    if uid and uid != live["metadata"]["uid"]:
+        told = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {live['metadata']['uid']}"
+        raise status.conflict(call.served.resource, name, told)
+
+
+def is_finished(*, kind: Served, obj: Obj) -> bool:
+    """Tell whether a deleted object has nothing left to wait for."""
+    metadata = obj["metadata"]
+    if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):
+        return False
+    if kind.bucket == "core/namespaces" and (obj.get("spec") or {}).get("finalizers"):
+        return False
+    # A pod under graceful deletion goes when its kubelet says so, with a grace period of zero.
+    return not metadata.get("deletionGracePeriodSeconds")
+
+
+def _generate_name(call: Call, metadata: Obj) -> None:
+    prefix = metadata.get("generateName")
+    if not metadata.get("name") and prefix:
+        metadata["name"] = f"{str(prefix)[:58]}{call.core.runtime.name_suffix()}"
+
+
+def _reset_status(kind: Served, obj: Obj) -> None:
+    if kind.strategy.new_status is not None:
+        obj["status"] = objects.copy(kind.strategy.new_status)
+    elif kind.custom and kind.has_status:
+        obj.pop("status", None)
+
+
+def _keep_server_metadata(call: Call, new: Obj, old: Obj) -> None:
+    metadata, before = new["metadata"], old["metadata"]
+    for name in _SERVER_OWNED:
+        if name in before:
+            metadata.setdefault(name, before[name])
+        elif name != "deletionTimestamp":
+            metadata.pop(name, None)
+    metadata["generation"] = before.get("generation")
+    if metadata["generation"] is None:
+        del metadata["generation"]
+    metadata.pop("selfLink", None)
+    if "generateName" in before:
+        metadata.setdefault("generateName", before["generateName"])
+    if call.served.resource.namespaced:
+        metadata.setdefault("namespace", before.get("namespace", ""))
+
+
+def _only_status(kind: Served, new: Obj, old: Obj) -> Obj:
+    kept = {**old, "metadata": dict(old["metadata"])}
+    if "status" in new:
+        kept["status"] = new["status"]
+    else:
+        kept.pop("status", None)
+    if not kind.custom:
+        # Built-in kinds let the status writer change labels, annotations and finalizers too.
+        kept["metadata"] = {**new["metadata"]}
+        _keep(kept["metadata"], old["metadata"], "ownerReferences")
+        _keep(kept["metadata"], old["metadata"], "deletionTimestamp")
+    elif "managedFields" in new["metadata"]:
+        kept["metadata"]["managedFields"] = new["metadata"]["managedFields"]
+    return kept
+
+
+def _keep(new: Obj, old: Obj, field: str) -> None:
+    if field in old:
+        new[field] = old[field]
+    else:
+        new.pop(field, None)
+
+
+def _counted(kind: Served, obj: Obj) -> Obj:
+    skipped = ("metadata", "kind", "apiVersion", "status") if not kind.custom or kind.has_status else ("metadata", "kind", "apiVersion")
+    return {name: value for name, value in obj.items() if name not in skipped}
+
+
+def _validate(kind: Served, new: Obj, old: Obj | None) -> None:
+    problems = metadata_problems(new["metadata"], kind.strategy.name_rule) if new["metadata"].get("name") else [
+        status.required_value("metadata.name", "name or generateName is required")
+    ]
+    if old is not None:
+        problems += _metadata_changes(new["metadata"], old["metadata"])
+    problems += kind.strategy.validate(new, old)
+    problems += custom_problems(kind, new)
+    if problems:
+        resource = kind.resource
+        raise status.invalid(resource.group, resource.kind, str(new["metadata"].get("name") or ""), problems)
+
+
+def _metadata_changes(new: Obj, old: Obj) -> list[status.FieldProblem]:
+    problems = []
+    for name in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if new.get(name) != old.get(name):
+            problems.append(status.invalid_value(f"metadata.{name}", new.get(name), "field is immutable"))
+    if old.get("deletionTimestamp"):
+        added = [one for one in new.get("finalizers") or [] if one not in (old.get("finalizers") or [])]
+        if added:
+            listed = ", ".join(f'"{one}"' for one in added)
+            told = (
+                "no new finalizers can be added if the object is being deleted, "
+                f"found new finalizers []string{{{listed}}}"
+            )
+            problems.append(status.forbidden_value("metadata.finalizers", told))
+    return problems

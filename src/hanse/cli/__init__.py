@@ -1,0 +1,1 @@
+"""What people type: commands, their output, and the places where a control plane is put together."""

@@ -1,0 +1,100 @@
+"""How a command finds the federation and its members."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
+from hanse.cli.failures import Misuse
+from hanse.clusters.member import Member, endpoint_from_secret
+from hanse.kube.client import Client
+from hanse.kube.http import HttpTransport
+from hanse.kube.kubeconfig import Endpoint, Kubeconfig
+from hanse.kube.resources import SECRETS
+from hanse.kube.runtime import SystemRuntime
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DATA_DIR_VARIABLE = "HANSE_DATA_DIR"
+_REQUEST_SECONDS = 10.0
+
+
+def default_data_dir() -> Path:
+    """Return where `hanse up` keeps a federation: $HANSE_DATA_DIR, else ~/.hanse."""
+    if named := os.environ.get(DATA_DIR_VARIABLE):
+        return Path(named)
+    try:
+        return Path.home() / ".hanse"
+    except RuntimeError as error:
+        raise Misuse(f"there is no home folder; set {DATA_DIR_VARIABLE} or give --data-dir") from error
+
+
+def data_dir_option() -> Callable[[F], F]:
+    """Return the `--data-dir` option."""
+    return click.option(
+        "--data-dir",
+        type=click.Path(path_type=Path, file_okay=False),
+        help=f"The folder of a federation started with `hanse up` (default: ${DATA_DIR_VARIABLE} or ~/.hanse).",
+    )
+
+
+def host_options(command: F) -> F:
+    """Add the options that say which federation a command talks to."""
+    command = click.option("--host-context", "context", default="", help="The context in that file.")(command)
+    command = click.option(
+        "--host-kubeconfig",
+        "kubeconfig",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="A kubeconfig of the federation (default: that of --data-dir, else $KUBECONFIG, else ~/.kube/config).",
+    )(command)
+    return data_dir_option()(command)
+
+
+def host_endpoint(data_dir: Path | None, kubeconfig: Path | None, context: str) -> Endpoint:
+    """Find the federation's API server from the options of a command."""
+    if kubeconfig is None:
+        own = (data_dir or default_data_dir()) / "kubeconfig"
+        if data_dir is not None and not own.exists():
+            raise Misuse(f"there is no federation in {data_dir}: start one with `hanse up --data-dir {data_dir}`")
+        kubeconfig = own if own.exists() else _users_kubeconfig()
+    return Kubeconfig.load(kubeconfig).endpoint(context)
+
+
+def _users_kubeconfig() -> Path:
+    named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
+    path = Path(named) if named else Path.home() / ".kube" / "config"
+    if not path.exists():
+        raise Misuse("no federation was found: start one with `hanse up`, or name one with --host-kubeconfig")
+    return path
+
+
+@asynccontextmanager
+async def connected(endpoint: Endpoint) -> AsyncIterator[Client]:
+    """Open a client for the length of a command."""
+    client = Client(HttpTransport(endpoint, user_agent="hanse-cli"), SystemRuntime(), timeout=_REQUEST_SECONDS)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def read_clusters(host: Client) -> list[Cluster]:
+    """Return the registered clusters in order of name."""
+    listed = await host.list(CLUSTERS)
+    return sorted((parse_cluster(obj) for obj in listed.items), key=lambda cluster: cluster.name)
+
+
+async def connect_member(host: Client, cluster: Cluster) -> Member:
+    """Open a client to a member with the credentials that the registry points to; raises KubeconfigError."""
+    if cluster.credentials is None:
+        raise Misuse(f"cluster {cluster.name} names no credentials in spec.authInfo.controller")
+    secret = await host.get(SECRETS, cluster.credentials.name, cluster.credentials.namespace)
+    endpoint = endpoint_from_secret(secret, cluster.name)
+    transport = HttpTransport(endpoint, user_agent="hanse-cli")
+    return Member(cluster.name, Client(transport, host.runtime, timeout=5.0))

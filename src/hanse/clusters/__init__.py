@@ -1,0 +1,1 @@
+"""The registry of members: join, credentials, health, and a connection to each."""

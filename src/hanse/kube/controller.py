@@ -1,0 +1,78 @@
+"""The loop that every controller runs in: take a key, reconcile it, decide when to look again.
+
+A reconciler is given a key, never an event, and returns the seconds after which it wants to look again, or None.
+Whatever it raises is retried with a growing pause; only `Terminal` waits for the object to change. The loop alone
+logs failures, so nothing below it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+import structlog
+
+from hanse.kube.errors import ApiError, Conflict
+from hanse.kube.queue import WorkQueue
+from hanse.kube.runtime import Runtime
+from hanse.kube.transport import Unreachable
+
+K = TypeVar("K", bound=Hashable)
+log = structlog.get_logger("hanse")
+
+
+class Terminal(Exception):
+    """Trying again cannot help until the object changes."""
+
+
+class Controller(Generic[K]):
+    """Runs one reconcile function over a queue of keys."""
+
+    def __init__(
+        self,
+        name: str,
+        reconcile: Callable[[K], Awaitable[float | None]],
+        runtime: Runtime,
+        *,
+        workers: int = 8,
+        owner: Callable[[K], Hashable] = lambda _key: None,
+    ) -> None:
+        self.name = name
+        self.queue: WorkQueue[K] = WorkQueue(runtime, owner=owner)
+        self._reconcile = reconcile
+        self._workers = workers
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(self._workers):
+                workers.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            key = await self.queue.get()
+            try:
+                await self._attempt(key)
+            finally:
+                self.queue.done(key)
+
+    async def _attempt(self, key: K) -> None:
+        try:
+            again = await self._reconcile(key)
+        except Terminal as error:
+            self.queue.forget(key)
+            log.warning("Gave up until the object changes", controller=self.name, key=str(key), error=str(error))
+        except Conflict:
+            # Somebody wrote first: the cache will have their version in a moment.
+            self.queue.retry(key)
+        except (ApiError, Unreachable, TimeoutError) as error:
+            pause = self.queue.retry(key)
+            log.warning("Will try again", controller=self.name, key=str(key), error=str(error), seconds=round(pause, 2))
+        except Exception:
+            pause = self.queue.retry(key)
+            log.exception("Failed on a bug", controller=self.name, key=str(key), seconds=round(pause, 2))
+        else:
+            self.queue.forget(key)
+            if again is not None:
+                self.queue.add_after(key, again)

@@ -1,0 +1,133 @@
+"""Leadership by Lease: at most one holder acts, and it stops before anybody else may start.
+
+The holder renews in time or gives up: its work is cancelled when the last renewal is older than the renew deadline,
+which is shorter than the lease that others wait for. A clock is compared only with itself: others count from the
+moment at which *they* last saw the Lease change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from hanse.kube.client import Client
+from hanse.kube.errors import AlreadyExists, ApiError, Conflict
+from hanse.kube.manifest import Key, Obj, version_of
+from hanse.kube.resources import LEASES
+from hanse.kube.runtime import micro_timestamp
+from hanse.kube.transport import Unreachable
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTerms:
+    """How long a silent holder keeps others waiting, and how often it renews."""
+
+    duration_seconds: float = 15.0
+    renew_deadline_seconds: float = 10.0
+    retry_seconds: float = 2.0
+
+
+class Leadership:
+    """One candidate for one Lease."""
+
+    def __init__(self, client: Client, lease: Key, identity: str, terms: LeaseTerms | None = None) -> None:
+        self._client = client
+        self._runtime = client.runtime
+        self._lease = lease
+        self._identity = identity
+        self._terms = terms or LeaseTerms()
+        self._seen_version = ""
+        self._seen_at = 0.0
+        self._held: Obj | None = None
+
+    async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the Lease, do the work while holding it, and give it back at the end.
+
+        Returns when the work returns or when the Lease is lost; the work is cancelled first.
+        """
+        while not await self._try_acquire():
+            await self._runtime.sleep(self._terms.retry_seconds * self._runtime.uniform(0.9, 1.1))
+        task = asyncio.ensure_future(work())
+        renewing = asyncio.ensure_future(self._renew_while_possible())
+        try:
+            await asyncio.wait({task, renewing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            renewing.cancel()
+            task.cancel()
+            results = await asyncio.gather(task, renewing, return_exceptions=True)
+            await self._release()
+        if isinstance(results[0], Exception):
+            raise results[0]
+
+    async def _renew_while_possible(self) -> None:
+        renewed_at = self._runtime.monotonic()
+        while self._runtime.monotonic() - renewed_at < self._terms.renew_deadline_seconds:
+            await self._runtime.sleep(self._terms.retry_seconds)
+            try:
+                async with asyncio.timeout(self._terms.retry_seconds):
+                    if await self._write(self._held):
+                        renewed_at = self._runtime.monotonic()
+                    else:
+                        return
+            except (ApiError, Unreachable, TimeoutError):
+                continue
+
+    async def _try_acquire(self) -> bool:
+        try:
+            current = await self._client.find(LEASES, self._lease.name, self._lease.namespace)
+            if current is not None and not self._may_take(current):
+                return False
+            return await self._write(current)
+        except (ApiError, Unreachable):
+            return False
+
+    def _may_take(self, current: Obj) -> bool:
+        spec = current.get("spec") or {}
+        if spec.get("holderIdentity") in (None, "", self._identity):
+            return True
+        if version_of(current) != self._seen_version:
+            self._seen_version, self._seen_at = version_of(current), self._runtime.monotonic()
+        waited = self._runtime.monotonic() - self._seen_at
+        return waited >= float(spec.get("leaseDurationSeconds") or self._terms.duration_seconds)
+
+    async def _write(self, current: Obj | None) -> bool:
+        """Write ourselves as the holder on top of what we saw; False when somebody else was faster."""
+        now = micro_timestamp(self._runtime.now())
+        before = (current or {}).get("spec") or {}
+        ours = before.get("holderIdentity") == self._identity
+        spec = {
+            "holderIdentity": self._identity,
+            "leaseDurationSeconds": max(1, round(self._terms.duration_seconds)),
+            "acquireTime": before.get("acquireTime", now) if ours else now,
+            "renewTime": now,
+            "leaseTransitions": int(before.get("leaseTransitions") or 0) + (0 if ours or not current else 1),
+        }
+        try:
+            self._held = await self._store(current, spec)
+        except (Conflict, AlreadyExists):
+            return False
+        return True
+
+    async def _store(self, current: Obj | None, spec: Obj) -> Obj:
+        if current is not None:
+            return await self._client.update(LEASES, {**current, "spec": spec})
+        lease = {
+            "apiVersion": LEASES.api_version,
+            "kind": LEASES.kind,
+            "metadata": {"name": self._lease.name, "namespace": self._lease.namespace},
+            "spec": spec,
+        }
+        return await self._client.create(LEASES, lease)
+
+    async def _release(self) -> None:
+        """Let the next one start at once; only if the Lease is still ours."""
+        if self._held is None:
+            return
+        spec = {**self._held["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}
+        try:
+            async with asyncio.timeout(self._terms.retry_seconds):
+                await self._client.update(LEASES, {**self._held, "spec": spec})
+        except (ApiError, Unreachable, TimeoutError):
+            # It will expire by itself.
+            return

@@ -1,0 +1,135 @@
+"""What must be done in a member: its object compared with what it shall be.
+
+A member may add to what was rendered: defaults, fields of its own controllers, entries of keyed lists. Only a rendered
+field that is missing or different counts, or a digest that says that the rendering itself has changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hanse.api.names import OWNER_ANNOTATION
+from hanse.kube.manifest import Obj, annotations_of, is_deleting, uid_of
+from hanse.kube.schemas import Schema
+from hanse.propagation.rendering import owned_by, rendered_digest
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A member shall have this manifest, as the copy of that source."""
+
+    manifest: Obj
+    source_uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A member shall no longer have the copy of that source."""
+
+    source_uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A member shall keep its object, which is no longer Hanse's."""
+
+    source_uid: str
+
+
+Wanted = Present | Absent | Released
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Make the object."""
+
+    manifest: Obj
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Bring the object's fields to what was rendered."""
+
+    manifest: Obj
+    observed: Obj
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove exactly this object."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Take Hanse's marks off the object."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Do nothing, and say why."""
+
+    message: str
+
+
+Action = Create | Apply | Delete | Release | Refuse
+
+
+def compare(wanted: Wanted, observed: Obj | None, schema: Schema | None) -> Action | None:
+    """Return the one thing to do, None where all is as it shall be."""
+    if not isinstance(wanted, Present):
+        if observed is None or not owned_by(observed, wanted.source_uid) or is_deleting(observed):
+            return None
+        return Delete(uid_of(observed)) if isinstance(wanted, Absent) else Release(uid_of(observed))
+    if observed is None:
+        return Create(wanted.manifest)
+    if not owned_by(observed, wanted.source_uid):
+        owner = annotations_of(observed).get(OWNER_ANNOTATION, "somebody else")
+        return Refuse(f"an object of this name is there already and belongs to {owner}")
+    if is_deleting(observed):
+        return Refuse("its former copy is still being deleted")
+    same_rendering = rendered_digest(observed) == rendered_digest(wanted.manifest)
+    if same_rendering and covers(observed, wanted.manifest, schema):
+        return None
+    return Apply(wanted.manifest, observed)
+
+
+def covers(observed: Any, rendered: Any, schema: Schema | None) -> bool:
+    """Tell whether everything that was rendered is in what was observed."""
+    if isinstance(rendered, dict):
+        if not isinstance(observed, dict):
+            return not rendered and observed is None
+        return all(covers(observed.get(name), value, _child(schema, name)) for name, value in rendered.items())
+    if isinstance(rendered, list):
+        return _covers_list(observed, rendered, schema)
+    if rendered is None:
+        return True
+    return bool(observed == rendered) and isinstance(observed, bool) == isinstance(rendered, bool)
+
+
+def _covers_list(observed: Any, rendered: list[Any], schema: Schema | None) -> bool:
+    if not isinstance(observed, list):
+        return not rendered and observed is None
+    items = schema.items if schema is not None else None
+    if schema is not None and schema.list_type == "map":
+        by_key = {_identity(item, schema.list_map_keys): item for item in observed}
+        return all(covers(by_key.get(_identity(item, schema.list_map_keys)), item, items) for item in rendered)
+    if schema is not None and schema.list_type == "set":
+        return all(item in observed for item in rendered)
+    return len(observed) == len(rendered) and all(
+        covers(have, want, items) for have, want in zip(observed, rendered, strict=True)
+    )
+
+
+def _child(schema: Schema | None, name: str) -> Schema | None:
+    if schema is None:
+        return None
+    return schema.properties.get(name) or schema.additional
+
+
+def _identity(item: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(str(item.get(key)) for key in keys) if isinstance(item, dict) else (str(item),)

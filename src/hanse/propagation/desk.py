@@ -1,0 +1,64 @@
+"""Where decisions and members meet: what each member shall have, and how it went.
+
+The desk is a working copy and nothing else: it is filled from the host and the members after every start, and an
+object that is not on it is simply left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hanse.propagation.comparison import Wanted
+from hanse.propagation.intent import Ref
+
+
+class Desk:
+    """What every member shall have, by source object."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[Ref, dict[str, Wanted]] = {}
+        self._troubles: dict[Ref, dict[str, str]] = {}
+        self._on_wanted: Callable[[str, Ref], None] = lambda _cluster, _ref: None
+        self._on_outcome: Callable[[Ref], None] = lambda _ref: None
+
+    def connect(self, on_wanted: Callable[[str, Ref], None], on_outcome: Callable[[Ref], None]) -> None:
+        """Say who acts on a wish for a cluster and who hears how it went."""
+        self._on_wanted = on_wanted
+        self._on_outcome = on_outcome
+
+    def place(self, ref: Ref, wanted: dict[str, Wanted]) -> None:
+        """Say what the clusters shall have of one source object; a cluster that is not named is left alone."""
+        self._wanted[ref] = wanted
+        troubles = self._troubles.get(ref)
+        if troubles:
+            self._troubles[ref] = {name: text for name, text in troubles.items() if name in wanted}
+        for cluster in wanted:
+            self._on_wanted(cluster, ref)
+
+    def wanted(self, cluster: str, ref: Ref) -> Wanted | None:
+        """Return what a cluster shall have; None says nothing about it."""
+        return self._wanted.get(ref, {}).get(cluster)
+
+    def all_wanted(self, ref: Ref) -> dict[str, Wanted]:
+        """Return what every cluster shall have of one source object."""
+        return self._wanted.get(ref, {})
+
+    def refs(self) -> list[Ref]:
+        """Return every source object on the desk."""
+        return list(self._wanted)
+
+    def forget(self, ref: Ref) -> None:
+        """Take a source object off the desk."""
+        self._wanted.pop(ref, None)
+        self._troubles.pop(ref, None)
+
+    def trouble(self, cluster: str, ref: Ref) -> str:
+        """Return what stands in the way in a cluster, "" where nothing does."""
+        return self._troubles.get(ref, {}).get(cluster, "")
+
+    def report(self, cluster: str, ref: Ref, trouble: str) -> None:
+        """Say how it went in a cluster; only news is passed on."""
+        if ref not in self._wanted or self.trouble(cluster, ref) == trouble:
+            return
+        self._troubles.setdefault(ref, {})[cluster] = trouble
+        self._on_outcome(ref)

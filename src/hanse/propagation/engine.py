@@ -1,0 +1,218 @@
+"""The host's side of the engine: each source object observed, decided, put on the desk and reported.
+
+One source is one key. Members do the writing from the desk, each at its own pace; what they then show brings the
+source back here, and its status up to date.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from hanse.api.names import FINALIZER
+from hanse.clusters.member import Member
+from hanse.clusters.registry import Registry
+from hanse.kube.cache import Cache, Change
+from hanse.kube.client import Client
+from hanse.kube.controller import Controller
+from hanse.kube.errors import NotFound
+from hanse.kube.events import EventRecorder
+from hanse.kube.manifest import Obj, finalizers_of, is_deleting, uid_of
+from hanse.kube.resources import NAMESPACES, Resource
+from hanse.kube.runtime import timestamp
+from hanse.propagation.comparison import Present
+from hanse.propagation.desk import Desk
+from hanse.propagation.door import Door
+from hanse.propagation.intent import Problem, Ref
+from hanse.propagation.member_side import MemberSide
+from hanse.propagation.planning import UNSEEN, Observation, Planned, plan, tear_down
+from hanse.propagation.report import Report, Row
+
+log = structlog.get_logger("hanse")
+
+# Members report a rollout pod by pod; the federation's status follows in steps of this size.
+_STATUS_DELAY_SECONDS = 0.3
+_WAITING_SECONDS = 5.0
+
+
+class Engine:
+    """Carries the objects of one front door into the members."""
+
+    def __init__(self, host: Client, registry: Registry, door: Door) -> None:
+        self._host = host
+        self._runtime = host.runtime
+        self._registry = registry
+        self._door = door
+        self._desk = Desk()
+        self._members: dict[str, MemberSide] = {}
+        self._events = EventRecorder(host, "hanse")
+        self._sources = {resource: Cache(host, resource) for resource in door.resources}
+        self._controller: Controller[Ref] = Controller("propagation", self._reconcile, self._runtime)
+        self._desk.connect(self._write_soon, self._report_soon)
+        registry.attach(self._serve_member)
+        registry.subscribe(lambda _cluster: self._look_at_everything())
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for resource, cache in self._sources.items():
+                cache.subscribe(lambda change, resource=resource: self._source_changed(resource, change))  # type: ignore[misc]
+                tasks.create_task(cache.run())
+            await self._registry.wait_synced()
+            for cache in self._sources.values():
+                await cache.wait_synced()
+            tasks.create_task(self._controller.run())
+
+    # What leads here
+
+    def _source_changed(self, resource: Resource, change: Change) -> None:
+        ref = Ref(resource, change.key)
+        self._controller.queue.add(ref)
+        if change.new_bytes is None and change.key.namespace:
+            # A namespace goes when the last object in it has gone.
+            self._controller.queue.add(Ref(NAMESPACES, change.key._replace(namespace="", name=change.key.namespace)))
+
+    def _copy_changed(self, ref: Ref, change: Change) -> None:
+        old, new = change.old, change.new
+        if old is not None and new is not None and _only_status_differs(old, new):
+            self._controller.queue.add_after(ref, _STATUS_DELAY_SECONDS)
+        else:
+            self._controller.queue.add(ref)
+
+    def _look_at_everything(self) -> None:
+        for resource, cache in self._sources.items():
+            if cache.synced:
+                for key in cache:
+                    self._controller.queue.add(Ref(resource, key))
+
+    def _write_soon(self, cluster: str, ref: Ref) -> None:
+        if side := self._members.get(cluster):
+            side.enqueue(ref)
+
+    def _report_soon(self, ref: Ref) -> None:
+        self._controller.queue.add(ref)
+
+    async def _serve_member(self, member: Member) -> None:
+        side = MemberSide(member, list(self._sources), self._desk)
+        self._members[member.name] = side
+        try:
+            await side.run(self._copy_changed)
+        finally:
+            if self._members.get(member.name) is side:
+                del self._members[member.name]
+
+    # The paragraph: observe, decide, act, report
+
+    async def _reconcile(self, ref: Ref) -> float | None:
+        source = self._sources[ref.resource].get(ref.key)
+        if source is None or not self._door.admits(source):
+            self._desk.forget(ref)
+            return None
+        if is_deleting(source):
+            return await self._tear_down(ref, source)
+        intent = self._door.translate(source)
+        if isinstance(intent, Problem):
+            await self._refuse(ref, source, intent)
+            return None
+        if FINALIZER not in finalizers_of(source):
+            source = await self._write(ref, _with_finalizer(source))
+        observed = self._observe(ref)
+        planned = plan(intent, self._registry.clusters(), observed)
+        self._desk.place(ref, planned.wanted)
+        await self._report(ref, source, planned, observed)
+        return None
+
+    def _observe(self, ref: Ref) -> dict[str, Observation]:
+        return {
+            name: Observation(seen=True, copy=side.observed(ref)) if side.sees(ref.resource) else UNSEEN
+            for name, side in self._members.items()
+        }
+
+    async def _tear_down(self, ref: Ref, source: Obj) -> float | None:
+        if FINALIZER not in finalizers_of(source):
+            self._desk.forget(ref)
+            return None
+        if ref.resource == NAMESPACES and self._holds_sources(ref.key.name):
+            return None
+        intent = self._door.translate(source)
+        orphan = not isinstance(intent, Problem) and intent.orphan
+        rest = tear_down(uid_of(source), self._registry.clusters(), self._observe(ref), orphan=orphan)
+        self._desk.place(ref, rest.wanted)
+        if rest.waiting_for:
+            # Copies that go away bring the key back by themselves; this is for a cluster that stays silent.
+            return _WAITING_SECONDS
+        self._desk.forget(ref)
+        await self._write(ref, _without_finalizer(source))
+        return None
+
+    def _holds_sources(self, namespace: str) -> bool:
+        return any(
+            key.namespace == namespace and (source := cache.get(key)) is not None and FINALIZER in finalizers_of(source)
+            for cache in self._sources.values()
+            for key in cache
+        )
+
+    async def _report(self, ref: Ref, source: Obj, planned: Planned, observed: dict[str, Observation]) -> None:
+        refusals = {cluster.name: cluster.refusal for cluster in self._registry.clusters()}
+        rows = []
+        for verdict in planned.decision.verdicts:
+            wanted = planned.wanted.get(verdict.cluster)
+            rows.append(
+                Row(
+                    cluster=verdict.cluster,
+                    wanted=wanted.manifest if isinstance(wanted, Present) else None,
+                    observed=observed.get(verdict.cluster, UNSEEN).copy,
+                    live=not refusals.get(verdict.cluster),
+                    trouble=self._desk.trouble(verdict.cluster, ref),
+                )
+            )
+        report = Report(planned.decision, tuple(rows))
+        now = timestamp(self._runtime.now())
+        await self._write_reported(ref, source, self._door.reported(source, report, now))
+        for row in rows:
+            if row.trouble and row.live:
+                await self._events.record(source, "PropagationFailed", f"{row.cluster}: {row.trouble}", warning=True)
+
+    async def _refuse(self, ref: Ref, source: Obj, problem: Problem) -> None:
+        now = timestamp(self._runtime.now())
+        await self._write_reported(ref, source, self._door.refused(source, problem, now))
+        await self._events.record(source, problem.reason, problem.message, warning=True)
+
+    async def _write_reported(self, ref: Ref, source: Obj, reported: Obj) -> None:
+        if reported["metadata"] != source["metadata"]:
+            reported["metadata"]["resourceVersion"] = (await self._write(ref, reported))["metadata"]["resourceVersion"]
+        if reported.get("status") != source.get("status"):
+            await self._write(ref, reported, subresource="status")
+
+    async def _write(self, ref: Ref, obj: Obj, *, subresource: str = "") -> Obj:
+        """Write a source back on top of the version that was read; Conflict brings the key back."""
+        try:
+            written = await self._host.update(ref.resource, obj, subresource=subresource)
+        except NotFound:
+            # It went away while we looked at it: nothing is left to report on.
+            return obj
+        self._sources[ref.resource].remember(written)
+        written["metadata"].pop("managedFields", None)
+        return written
+
+
+def _with_finalizer(source: Obj) -> Obj:
+    metadata = source["metadata"]
+    return {**source, "metadata": {**metadata, "finalizers": [*finalizers_of(source), FINALIZER]}}
+
+
+def _without_finalizer(source: Obj) -> Obj:
+    kept = [name for name in finalizers_of(source) if name != FINALIZER]
+    return {**source, "metadata": {**source["metadata"], "finalizers": kept}}
+
+
+def _only_status_differs(old: Obj, new: Obj) -> bool:
+    return _identity(old) == _identity(new) and all(
+        old.get(name) == new.get(name) for name in old.keys() | new.keys() if name not in ("metadata", "status")
+    )
+
+
+def _identity(obj: Obj) -> Obj:
+    changing = ("resourceVersion", "managedFields", "generation")
+    return {name: value for name, value in obj["metadata"].items() if name not in changing}

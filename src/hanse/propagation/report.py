@@ -1,0 +1,70 @@
+"""What is told of a source object: one row a cluster, and the sentence that says what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hanse.kube.manifest import Obj, dig
+from hanse.placement.decision import Decision
+from hanse.propagation.rendering import rendered_digest
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cluster's part: what it shall have, what it was seen to have, what stands in the way.
+
+    `live` is False for a cluster that cannot be asked; what it was last seen to have then counts for nothing.
+    """
+
+    cluster: str
+    wanted: Obj | None
+    observed: Obj | None
+    live: bool
+    trouble: str = ""
+
+    @property
+    def settled(self) -> bool:
+        """Whether the cluster has, and its controllers have seen, exactly what it shall have."""
+        if self.wanted is None:
+            return self.observed is None
+        if self.observed is None or rendered_digest(self.observed) != rendered_digest(self.wanted):
+            return False
+        seen = dig(self.observed, "status", "observedGeneration")
+        return seen is None or seen >= dig(self.observed, "metadata", "generation", default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that a status can be made of."""
+
+    decision: Decision
+    rows: tuple[Row, ...]
+
+    @property
+    def settled(self) -> bool:
+        """Whether every cluster that answers has what it shall have."""
+        return all(row.settled for row in self.rows if row.live)
+
+    @property
+    def missing(self) -> str:
+        """What is missing, in one sentence; "" where nothing is."""
+        if self.trouble:
+            return self.trouble
+        waiting = [row.cluster for row in self.rows if row.live and not row.settled]
+        return f"waiting for {', '.join(waiting)}" if waiting else ""
+
+    @property
+    def trouble(self) -> str:
+        """What will stay missing until somebody acts, in one sentence; "" where nothing will."""
+        if not self.rows:
+            return "no cluster has joined the federation"
+        if not self.decision.chosen():
+            return "no cluster is chosen: " + "; ".join(
+                f"{verdict.cluster}: {verdict.reasons[-1]}" for verdict in self.decision.verdicts
+            )
+        for row in self.rows:
+            if row.trouble:
+                return f"{row.cluster}: {row.trouble}"
+        if self.decision.unplaced:
+            return f"{self.decision.unplaced} replicas find no place; raise a cluster's maxReplicas or weight"
+        return ""

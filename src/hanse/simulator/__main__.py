@@ -1,0 +1,79 @@
+"""`python -m hanse.simulator`: makes any API server behave like a cluster until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from hanse.kube.client import Client
+from hanse.kube.http import HttpTransport
+from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
+from hanse.kube.runtime import SystemRuntime
+from hanse.simulator.cluster import SimulatedCluster
+from hanse.simulator.settings import ClusterSettings, SettingsError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    asked = _parser().parse_args(arguments)
+    try:
+        settings = _settings(asked)
+        endpoint = Kubeconfig.load(asked.kubeconfig).endpoint(asked.context)
+    except (SettingsError, KubeconfigError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    _run(_simulate(endpoint, settings, nodes_only=asked.nodes_only))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m hanse.simulator", description=__doc__)
+    parser.add_argument("--kubeconfig", required=True, metavar="FILE", help="how to reach the API server")
+    parser.add_argument("--context", default="", metavar="NAME", help="which context of it (default: the current one)")
+    parser.add_argument("--name", required=True, metavar="NAME", help="the cluster's name, and its nodes' prefix")
+    parser.add_argument("--nodes", type=int, default=3, metavar="N", help="how many nodes (default: 3)")
+    parser.add_argument("--nodes-only", action="store_true", help="leave controllers and scheduling to Kubernetes")
+    parser.add_argument("--region", default="", metavar="R", help="the region label of the nodes")
+    parser.add_argument("--zone", default="", metavar="Z", help="the zone label of the nodes")
+    parser.add_argument("--index", type=int, default=0, metavar="I", help="which address pools to use (default: 0)")
+    return parser
+
+
+def _settings(asked: argparse.Namespace) -> ClusterSettings:
+    entry = {"name": asked.name, "nodes": asked.nodes, "index": asked.index, "region": asked.region}
+    if asked.zone:
+        entry["zone"] = asked.zone
+    return ClusterSettings.from_mapping(entry, where="--")
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    if sys.platform == "win32":
+        asyncio.run(work)
+    else:
+        import uvloop
+
+        uvloop.run(work)
+
+
+async def _simulate(endpoint: Endpoint, settings: ClusterSettings, *, nodes_only: bool) -> None:
+    runtime = SystemRuntime()
+    client = Client(HttpTransport(endpoint, user_agent="hanse-simulator"), runtime, manager="hanse-simulator")
+    cluster = SimulatedCluster(client, settings, runtime, nodes_only=nodes_only)
+    running = asyncio.ensure_future(cluster.run())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, running.cancel)
+    try:
+        await running
+    except asyncio.CancelledError:
+        return
+    finally:
+        await client.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

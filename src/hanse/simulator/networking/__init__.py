@@ -1,0 +1,1 @@
+"""How simulated services are reached: load-balancer addresses and listeners, Endpoints and EndpointSlices."""

@@ -1,0 +1,1 @@
+"""Tests on real Kubernetes components (`make test-kubernetes`)."""

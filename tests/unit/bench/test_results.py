@@ -1,0 +1,57 @@
+"""A report of the propagation bench becomes one line for each run that is not raw."""
+
+from typing import Any
+
+from bench.propagate import ratios
+from bench.results import result_lines
+
+
+def _run(mode: str, *, seconds: float, latency: float, host_writes: int) -> dict[str, Any]:
+    def phase(**more: Any) -> dict[str, Any]:
+        controller = {"cpu_s": 1.0, "cpu_settled_s": 1.5, "peak_rss_mb": 90.4}
+        return {"count": 10, "t100_s": seconds, "processes": {"controller": controller}, **more}
+
+    return {
+        "mode": mode,
+        "run": f"{mode}-{seconds}",
+        "phases": {
+            "burst": phase(writes={"host": host_writes, "member1": 10, "member2": 20}),
+            "steady": phase(sent_to_all_members={"p50_ms": latency, "p99_ms": 3 * latency}),
+            "update": phase(),
+            "delete": phase(),
+        },
+    }
+
+
+def _report(*runs: dict[str, Any]) -> dict[str, Any]:
+    return {"started": "2026-11-16T10:00:00+0000", "runs": list(runs), "ratios": ratios(list(runs))}
+
+
+def test_times_are_multiples_of_the_mean_of_the_raw_runs() -> None:
+    report = _report(
+        _run("raw", seconds=1.0, latency=10.0, host_writes=0),
+        _run("hanse", seconds=3.0, latency=30.0, host_writes=40),
+        _run("raw", seconds=2.0, latency=20.0, host_writes=0),
+    )
+
+    (line,) = result_lines(report, command="make bench", commit="abc1234")
+
+    assert line == (
+        "| 2026-11-16 | abc1234 | `make bench` | 1.50 | 2.00× | 2.00× | 2.00× | 2.00× / 2.00× | 4.0 / 1.5 | 6.0 | 90 |"
+    )
+
+
+def test_a_phase_that_did_not_complete_has_no_ratio() -> None:
+    stuck = _run("hanse", seconds=3.0, latency=30.0, host_writes=40)
+    stuck["phases"]["update"]["t100_s"] = None
+    report = _report(_run("raw", seconds=1.0, latency=10.0, host_writes=0), stuck)
+
+    (line,) = result_lines(report, command="make bench", commit="abc1234")
+
+    assert "| 3.00× | – | 3.00× |" in line
+
+
+def test_raw_runs_alone_give_no_line() -> None:
+    report = _report(_run("raw", seconds=1.0, latency=10.0, host_writes=0))
+
+    assert result_lines(report, command="make bench", commit="abc1234") == []
