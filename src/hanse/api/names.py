@@ -24,3 +24,6 @@ DEPLOYMENT_PREFERENCES_ANNOTATION = "federation.kubernetes.io/deployment-prefere
 
 REGION_LABEL = "topology.kubernetes.io/region"
 ZONE_LABEL = "topology.kubernetes.io/zone"
+
+# On the Cluster object of a simulated cluster: "down" while it is to be dead.
+FAULT_ANNOTATION = "simulator.hanse.dev/fault"

@@ -39,6 +39,10 @@ class Frame:
 class Sink(Protocol):
     """Where a stream's events go."""
 
+    @property
+    def remote(self) -> bool:
+        """Whether the stream crosses a connection that dies with the server's listener."""
+
     def send(self, frame: Frame) -> bool:
         """Take an event without waiting; False when the reader is too far behind."""
 
@@ -124,11 +128,11 @@ class Hub:
         for watcher in self._watchers.pop(bucket, {}):
             watcher.sink.end(broken=False)
 
-    def cut_all(self) -> None:
-        """Break every stream, as a dying server does."""
-        watchers = [watcher for held in self._watchers.values() for watcher in held]
-        self._watchers.clear()
+    def cut_remote(self) -> None:
+        """Break every stream that crosses a connection, as a dying server does."""
+        watchers = [watcher for held in self._watchers.values() for watcher in held if watcher.sink.remote]
         for watcher in watchers:
+            self.remove(watcher)
             watcher.sink.end(broken=True)
 
     @property

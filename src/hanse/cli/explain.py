@@ -8,12 +8,14 @@ from pathlib import Path
 import click
 
 from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
-from hanse.cli.failures import Failure, one_sentence
+from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
 from hanse.cli.output import Column, output_option, show
 from hanse.cli.running import run
+from hanse.kube.client import Client
 from hanse.kube.kubeconfig import Endpoint
-from hanse.kube.manifest import Key
+from hanse.kube.manifest import Key, Obj, key_of, namespace_of
+from hanse.kube.resources import Resource
 from hanse.native import NativeDoor
 from hanse.propagation.explanation import ClusterExplanation, explain, source_summary
 from hanse.propagation.intent import Problem
@@ -33,7 +35,7 @@ _COLUMNS = (Column("CLUSTER"), Column("CHOSEN"), Column("REPLICAS"), Column("HAS
 @click.command("explain")
 @click.argument("kind")
 @click.argument("name")
-@click.option("-n", "--namespace", default="default", help="The namespace of the object.")
+@click.option("-n", "--namespace", default="", help="The namespace of the object (default: where the name is found).")
 @host_options
 @output_option()
 def command(
@@ -66,9 +68,8 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
         if resource not in door.resources:
             known = ", ".join(kind.plural for kind in door.resources)
             raise Failure(f"{resource.group_resource} are not federated; these are: {known}")
-        if not resource.namespaced:
-            key = Key("", key.name)
-        source = await host.get(resource, key.name, key.namespace)
+        source = await _find(host, resource, key)
+        key = key_of(source)
         title = f"{resource.kind} {key}"
         if not door.admits(source):
             raise Failure(f"{title} is not federated: it belongs to the federation's own machinery")
@@ -85,6 +86,21 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
         }
         planned = plan(intent, clusters, observed)
         return _Explained(title, source_summary(source, intent), explain(intent, planned, observed))
+
+
+async def _find(host: Client, resource: Resource, key: Key) -> Obj:
+    """Find the object; without a namespace the default one counts first, then any other if only one has it."""
+    if key.namespace or not resource.namespaced:
+        return await host.get(resource, key.name, key.namespace)
+    listed = (await host.list(resource, fields=f"metadata.name={key.name}")).items
+    found = {namespace_of(obj): {**obj, "apiVersion": resource.api_version, "kind": resource.kind} for obj in listed}
+    if "default" in found:
+        return found["default"]
+    if not found:
+        raise Failure(f'{resource.group_resource} "{key.name}" not found in any namespace')
+    if len(found) > 1:
+        raise Misuse(f"{resource.plural} named {key.name} are in {', '.join(sorted(found))}; choose one with -n")
+    return next(iter(found.values()))
 
 
 def _told(explained: _Explained) -> str:

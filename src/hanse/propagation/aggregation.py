@@ -100,6 +100,7 @@ def _service(source: Obj, report: Report) -> Obj:
         if row.live and row.observed is not None
         for entry in dig(row.observed, "status", "loadBalancer", "ingress", default=[])
     ]
+    addresses = [entry for place, entry in enumerate(addresses) if entry not in addresses[:place]]
     addresses.sort(key=lambda entry: (entry.get("ip") or "", entry.get("hostname") or ""))
     status = {name: value for name, value in (source.get("status") or {}).items() if name != "loadBalancer"}
     status["loadBalancer"] = {"ingress": addresses} if addresses else {}

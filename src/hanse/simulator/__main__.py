@@ -47,7 +47,7 @@ def _settings(asked: argparse.Namespace) -> ClusterSettings:
     entry = {"name": asked.name, "nodes": asked.nodes, "index": asked.index, "region": asked.region}
     if asked.zone:
         entry["zone"] = asked.zone
-    return ClusterSettings.from_mapping(entry, where="--")
+    return ClusterSettings.from_mapping(entry, where="")
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:

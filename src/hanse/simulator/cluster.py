@@ -104,7 +104,7 @@ class _Life:
 
     def __init__(self, world: World, *, nodes_only: bool) -> None:
         self._world = world
-        self.nodes = Nodes(world)
+        self.nodes = Nodes(world, lifts_taints=not nodes_only)
         self.kubelets = Kubelets(world)
         self._load_balancers = LoadBalancers(world)
         self._behaviours: list[Behaviour] = [self.nodes, self.kubelets, self._load_balancers]

@@ -46,17 +46,18 @@ class ClusterSettings:
         """Read one entry of a clusters file; raises SettingsError naming the field under `where`."""
         if not isinstance(entry, Mapping):
             raise SettingsError(f"{where}: must be a mapping, not {entry!r}")
+        prefix = f"{where}." if where else ""
         unknown = sorted(str(name) for name in entry if name not in _FIELDS)
         if unknown:
-            raise SettingsError(f"{where}.{unknown[0]}: is not a field of a cluster; known are {', '.join(_FIELDS)}")
+            raise SettingsError(f"{prefix}{unknown[0]}: is not a field of a cluster; known are {', '.join(_FIELDS)}")
         if "name" not in entry:
-            raise SettingsError(f"{where}.name: is required")
+            raise SettingsError(f"{prefix}name: is required")
         if "zone" in entry and "zones" in entry:
-            raise SettingsError(f"{where}.zones: cannot be given beside zone")
+            raise SettingsError(f"{prefix}zones: cannot be given beside zone")
         found: dict[str, Any] = {"index": index}
         for name, value in entry.items():
             attribute, read = _FIELDS[name]
-            found[attribute] = read(value, f"{where}.{name}")
+            found[attribute] = read(value, f"{prefix}{name}")
         return cls(**found)
 
 

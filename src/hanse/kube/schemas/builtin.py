@@ -18,10 +18,12 @@ _GVK = "x-kubernetes-group-version-kind"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 OBJECT_META = f"{_META}ObjectMeta"
 
+_RAW_EXTENSION = "io.k8s.apimachinery.pkg.runtime.RawExtension"
+
 # Go types that take any JSON although their definitions look like an empty object.
 _ANYTHING = frozenset(
     {
-        "io.k8s.apimachinery.pkg.runtime.RawExtension",
+        _RAW_EXTENSION,
         "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON",
         "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrArray",
         "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrBool",
@@ -71,6 +73,9 @@ def definition(name: str) -> Schema:
     arguments = read_keywords(raw, _build)
     if name in _ANYTHING:
         arguments |= {"preserve_unknown": True, "type": ""}
+        if name == _RAW_EXTENSION:
+            # Nobody owns a part of another kind's object.
+            arguments["map_type"] = "atomic"
     elif arguments.get("format") == "int-or-string":
         arguments |= {"int_or_string": True, "one_of": ()}
     return Schema(name=name, **arguments)

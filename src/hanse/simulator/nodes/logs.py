@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hanse.kube.errors import BadRequest
+from hanse.kube.errors import ApiError, error_from_status
 from hanse.kube.manifest import Obj, dig, name_of
 
 
@@ -50,14 +50,14 @@ def _present(pod: Obj, entry: Obj, cluster: str) -> list[tuple[str, str]]:
 def _previous(pod: Obj, entry: Obj) -> list[tuple[str, str]]:
     ended: Obj | None = dig(entry, "lastState", "terminated")
     if ended is None:
-        message = f'previous terminated container "{entry["name"]}" in pod "{name_of(pod)}" not found'
-        raise _bad(message)
+        raise _bad(f'previous terminated container "{entry["name"]}" in pod "{name_of(pod)}" not found')
     return [(ended.get("finishedAt", ""), f"exited with code {ended.get('exitCode', 0)}")]
 
 
 def _address(pod: Obj) -> str:
-    return dig(pod, "status", "podIP", default="no address")
+    return str(dig(pod, "status", "podIP", default="no address"))
 
 
-def _bad(message: str) -> BadRequest:
-    return BadRequest(400, "BadRequest", message)
+def _bad(message: str) -> ApiError:
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    return error_from_status(400, {**status, "message": message, "reason": "BadRequest", "code": 400})

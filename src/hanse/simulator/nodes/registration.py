@@ -6,7 +6,7 @@ import asyncio
 
 from hanse.kube.controller import Controller
 from hanse.kube.errors import AlreadyExists, NotFound
-from hanse.kube.manifest import Key, Obj, labels_of, owner_reference
+from hanse.kube.manifest import Key, Obj, dig, labels_of, owner_reference
 from hanse.kube.resources import LEASES, NODES
 from hanse.kube.runtime import micro_timestamp, timestamp
 from hanse.simulator.nodes.machines import Machine, machines_of, node_manifest, node_status
@@ -16,17 +16,23 @@ from hanse.simulator.writing import write, write_status
 LEASE_NAMESPACE = "kube-node-lease"
 RENEW_SECONDS = 10.0
 _LEASE_SECONDS = 40
+_NOT_READY_TAINT = "node.kubernetes.io/not-ready"
 
 
 class Nodes:
-    """Keeps the cluster's Nodes registered and their Leases fresh."""
+    """Keeps the cluster's Nodes registered and their Leases fresh.
 
-    def __init__(self, world: World) -> None:
+    An API server taints new Nodes as not ready. Where no Kubernetes controller lifts that taint from ready ones,
+    `lifts_taints` has it done here.
+    """
+
+    def __init__(self, world: World, *, lifts_taints: bool) -> None:
         self.controller: Controller[Key] = Controller("node", self._reconcile, world.runtime)
         self._client = world.client
         self._runtime = world.runtime
         self._machines = machines_of(world.settings)
         self._cache = world.cache(NODES)
+        self._lifts_taints = lifts_taints
         self._renewed: dict[str, float] = {}
         self._registered = asyncio.Event()
         self._cache.subscribe(lambda change: self._look_at(change.key))
@@ -47,14 +53,25 @@ class Nodes:
         node = self._cache.get(key)
         if node is None:
             node = await self._register(machine, now)
-        missing = {name: value for name, value in machine.labels.items() if labels_of(node).get(name) != value}
-        if missing:
-            node = await write(self._client, NODES, node, {"metadata": {"labels": missing}})
+        if patch := self._repairs(machine, node):
+            node = await write(self._client, NODES, node, patch)
         await write_status(self._client, NODES, node, node_status(machine, node.get("status") or {}, now))
         wait = await self._renew_if_due(machine, node)
         if len(self._renewed) == len(self._machines):
             self._registered.set()
         return wait
+
+    def _repairs(self, machine: Machine, node: Obj) -> Obj:
+        """Return the patch that puts a Node's labels and taints right; empty when they are."""
+        patch: Obj = {}
+        missing = {name: value for name, value in machine.labels.items() if labels_of(node).get(name) != value}
+        if missing:
+            patch["metadata"] = {"labels": missing}
+        taints: list[Obj] = dig(node, "spec", "taints", default=[])
+        kept = [taint for taint in taints if taint.get("key") != _NOT_READY_TAINT]
+        if self._lifts_taints and kept != taints:
+            patch["spec"] = {"taints": kept or None}
+        return patch
 
     async def _register(self, machine: Machine, now: str) -> Obj:
         try:

@@ -1,4 +1,4 @@
-"""The revisions of a Deployment: which ReplicaSet is its present template, how a new one is made, what old ones note."""
+"""The revisions of a Deployment: which ReplicaSet is the present one, how a new one is made, what old ones note."""
 
 from __future__ import annotations
 

@@ -1,0 +1,146 @@
+"""From a request to its answer: who asks, what for, may they, and which verb does it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from hanse.apiserver import admission, status
+from hanse.apiserver.answers import Answer, WatchAnswer
+from hanse.apiserver.authorization import Attributes, authorize, refusal
+from hanse.apiserver.core import Call, Core
+from hanse.apiserver.identity import ANONYMOUS, Identity
+from hanse.apiserver.plain_paths import answer_plain_path, is_public
+from hanse.apiserver.requests import Options, ResourcePath, parse_path, verb_of
+from hanse.apiserver.storage import StorageError
+from hanse.apiserver.verbs import create, delete, patch, read, reviews, scale, subresources, update, watch
+from hanse.kube.errors import ApiError
+from hanse.kube.transport import Request
+
+_log = structlog.get_logger(__name__)
+
+SIZE_LIMIT = 3 * 1024 * 1024
+
+Verb = Callable[[Call], Awaitable[Answer | WatchAnswer]]
+_OBJECT_VERBS: dict[str, Verb] = {
+    "get": read.get,
+    "list": read.list_objects,
+    "watch": watch.watch,
+    "create": create.create,
+    "update": update.update,
+    "patch": patch.patch,
+    "delete": delete.delete,
+    "deletecollection": delete.delete_collection,
+}
+_PART_VERBS: dict[tuple[str, str], Verb] = {
+    ("scale", "get"): scale.get_scale,
+    ("scale", "update"): scale.update_scale,
+    ("scale", "patch"): scale.patch_scale,
+    ("binding", "create"): subresources.bind,
+    ("eviction", "create"): subresources.evict,
+    ("finalize", "update"): subresources.finalize,
+    ("log", "get"): subresources.log,
+    ("token", "create"): reviews.token_request,
+}
+
+
+async def dispatch(core: Core, request: Request, identity: Identity) -> Answer | WatchAnswer:
+    """Answer a request; every refusal, and every failure of the server itself, becomes a Status."""
+    try:
+        return await _answer(core, request, identity)
+    except ApiError as error:
+        return Answer(error.code, status.status_body(error))
+    except StorageError as error:
+        _log.error("A write could not be stored", server=core.name, error=str(error))
+        return _failed(str(error))
+    except Exception as error:  # noqa: BLE001 - the process edge: a fault in one request must not end the server
+        _log.error("A request failed inside the server", server=core.name, path=request.path, exc_info=error)
+        return _failed("the request failed inside the server")
+
+
+def _failed(message: str) -> Answer:
+    return Answer(500, status.status_body(status.internal(message)))
+
+
+async def _answer(core: Core, request: Request, identity: Identity) -> Answer | WatchAnswer:
+    if len(request.body) > SIZE_LIMIT:
+        raise status.too_large(SIZE_LIMIT)
+    options = Options(request.query)
+    path = parse_path(request.path)
+    if path is None or not path.plural:
+        return _answer_plain(core, request, identity)
+    verb = verb_of(request.method, path, options)
+    _authorize(core, identity, path, verb)
+    served = core.registry.find(path.group, path.version, path.plural)
+    if served is None:
+        if not core.registry.serves_version(path.group, path.version):
+            return Answer(404, b"404 page not found\n", "text/plain; charset=utf-8")
+        raise status.no_such_resource()
+    # A single-object watch (`watch=true` on a name) is a watch of the collection for that name.
+    if verb == "get" and options.flag("watch"):
+        verb = "watch"
+    call = Call(core, identity, request, path, options, served, verb)
+    return await _verb_for(call)(call)
+
+
+def _answer_plain(core: Core, request: Request, identity: Identity) -> Answer:
+    if not is_public(request.path):
+        if identity == ANONYMOUS:
+            raise status.unauthorized()
+        asked = Attributes(request.method.lower(), path=request.path)
+        if not identity.is_master and not authorize(core, identity, asked).allowed:
+            raise status.failure(403, "Forbidden", f"forbidden: {refusal(identity, asked)}", {})
+    return answer_plain_path(core, request)
+
+
+def _authorize(core: Core, identity: Identity, path: ResourcePath, verb: str) -> None:
+    if identity == ANONYMOUS:
+        raise status.unauthorized()
+    if identity.is_master:
+        return
+    asked = Attributes(verb, path.group, path.plural, path.subresource, path.namespace, path.name)
+    if not authorize(core, identity, asked).allowed:
+        details = {"name": path.name, "group": path.group, "kind": path.plural}
+        subject = f"{path.plural}.{path.group}" if path.group else path.plural
+        if path.name:
+            subject += f' "{path.name}"'
+        raise status.failure(
+            403,
+            "Forbidden",
+            f"{subject} is forbidden: {refusal(identity, asked)}",
+            {name: value for name, value in details.items() if value},
+        )
+
+
+def _verb_for(call: Call) -> Verb:
+    part = call.path.subresource
+    if part:
+        return _part_verb(call, part)
+    if call.verb not in call.served.resource.verbs and call.verb in _OBJECT_VERBS:
+        raise status.method_not_allowed()
+    review = reviews.REVIEWS.get(call.served.resource.kind) if call.verb == "create" else None
+    if review is not None and not call.served.custom:
+        return review
+    if call.served.bucket == "core/bindings":
+        return subresources.bind
+    verb = _OBJECT_VERBS.get(call.verb)
+    # Objects of a namespaced kind are written within a namespace; across all of them they are only read.
+    across = call.served.resource.namespaced and not call.path.namespace
+    if verb is None or (across and call.verb not in ("list", "watch", "deletecollection")):
+        raise status.method_not_allowed()
+    if call.verb == "create" and call.path.name:
+        raise status.method_not_allowed()
+    if call.verb == "delete":
+        admission.check_namespace_may_go(call)
+    return verb
+
+
+def _part_verb(call: Call, part: str) -> Verb:
+    known = call.served.subresources.get(part)
+    if known is None:
+        raise status.no_such_resource()
+    if call.verb not in known.verbs:
+        raise status.method_not_allowed()
+    special = _PART_VERBS.get((part, call.verb))
+    return special or _OBJECT_VERBS[call.verb]

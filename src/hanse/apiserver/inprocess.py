@@ -1,0 +1,180 @@
+"""A transport without a socket: requests go straight into the server, answers and events straight back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+
+from hanse.apiserver.answers import Answer, WatchAnswer
+from hanse.apiserver.core import Core
+from hanse.apiserver.dispatch import dispatch
+from hanse.apiserver.hub import Frame, Watcher
+from hanse.apiserver.identity import Identity
+from hanse.kube.transport import Request, Response, Unreachable
+
+# Events that a reader may be behind before its stream is cut.
+_BACKLOG = 20_000
+
+
+class InProcessTransport:
+    """A way to a server in the same process, as one user.
+
+    `reachable` says whether the server answers at the moment; while it does not, every call raises Unreachable.
+    Without it the transport is a part of the server itself, which no outage cuts off.
+    """
+
+    def __init__(self, core: Core, identity: Identity, reachable: Callable[[], bool] | None = None) -> None:
+        self._core = core
+        self._identity = identity
+        self._reachable = reachable
+        self._streams: set[InProcessStream] = set()
+
+    @property
+    def address(self) -> str:
+        return f"in-process:{self._core.name}"
+
+    async def send(self, request: Request, timeout: float) -> Response:
+        self._check()
+        try:
+            async with asyncio.timeout(timeout):
+                answer = await dispatch(self._core, request, self._identity)
+        except TimeoutError:
+            raise Unreachable(self.address, f"no answer within {timeout:g} s") from None
+        self._check()
+        if isinstance(answer, WatchAnswer):
+            raise Unreachable(self.address, "a watch needs a stream")
+        return Response(answer.status, _headers(answer), answer.body)
+
+    async def stream(self, request: Request, timeout: float) -> InProcessStream:
+        self._check()
+        try:
+            async with asyncio.timeout(timeout):
+                answer = await dispatch(self._core, request, self._identity)
+        except TimeoutError:
+            raise Unreachable(self.address, f"no answer within {timeout:g} s") from None
+        self._check()
+        remote = self._reachable is not None
+        if isinstance(answer, Answer):
+            stream = InProcessStream(self.address, answer.status, _headers(answer), remote=remote)
+            stream.finish(answer.body)
+            return stream
+        stream = InProcessStream(self.address, 200, {"content-type": answer.content_type}, remote=remote)
+        watcher = answer.begin(stream)
+        self._streams.add(stream)
+        stream.follow(self._core, watcher, answer.seconds, self._streams.discard)
+        return stream
+
+    async def close(self) -> None:
+        for stream in list(self._streams):
+            await stream.close()
+
+    def _check(self) -> None:
+        if self._reachable is not None and not self._reachable():
+            raise Unreachable(self.address, "connection refused")
+
+
+def _headers(answer: Answer) -> Mapping[str, str]:
+    headers = {"content-type": answer.content_type, **answer.headers}
+    if answer.warnings:
+        headers["warning"] = ", ".join(f'299 - "{quoted(one)}"' for one in answer.warnings)
+    return headers
+
+
+def quoted(text: str) -> str:
+    """Escape a warning's text for its header."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+class InProcessStream:
+    """A stream whose events wait in memory until they are read."""
+
+    def __init__(self, address: str, status: int, headers: Mapping[str, str], *, remote: bool) -> None:
+        self.remote = remote
+        self._address = address
+        self._status = status
+        self._headers = headers
+        self._waiting: deque[bytes] = deque()
+        self._wake = asyncio.Event()
+        self._ended = False
+        self._broken = False
+        self._release: Callable[[], None] | None = None
+        self._timer: asyncio.Task[None] | None = None
+
+    @property
+    def status(self) -> int:
+        return self._status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return self._headers
+
+    def send(self, frame: Frame) -> bool:
+        """Take an event; False when the reader is too far behind."""
+        if len(self._waiting) >= _BACKLOG:
+            return False
+        self._waiting.append(frame.line)
+        self._wake.set()
+        return True
+
+    def end(self, *, broken: bool) -> None:
+        """Finish the stream after what is already waiting; a broken one loses that."""
+        self._ended = True
+        self._broken = self._broken or broken
+        if broken:
+            self._waiting.clear()
+        self._let_go()
+        self._wake.set()
+
+    def finish(self, body: bytes) -> None:
+        """Make the stream a complete answer."""
+        if body:
+            self._waiting.append(body)
+        self.end(broken=False)
+
+    def follow(
+        self, core: Core, watcher: Watcher, seconds: float, discard: Callable[[InProcessStream], None]
+    ) -> None:
+        """Tie the stream to its watch: it ends after its time, and the watch ends with it."""
+        if self._ended:
+            discard(self)
+            return
+
+        def release() -> None:
+            core.hub.remove(watcher)
+            discard(self)
+
+        async def expire() -> None:
+            await core.runtime.sleep(seconds)
+            if watcher.bookmarks and not self._ended:
+                core.hub.send_bookmark(watcher, core.storage.revision)
+            self._timer = None
+            self.end(broken=False)
+
+        self._release = release
+        self._timer = asyncio.create_task(expire())
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        while True:
+            while self._waiting:
+                yield self._waiting.popleft()
+            if self._ended:
+                break
+            self._wake.clear()
+            await self._wake.wait()
+        if self._broken:
+            raise Unreachable(self._address, "the stream was cut")
+
+    async def close(self) -> None:
+        self._ended = True
+        self._waiting.clear()
+        self._let_go()
+        self._wake.set()
+
+    def _let_go(self) -> None:
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()

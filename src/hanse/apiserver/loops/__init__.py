@@ -1,0 +1,25 @@
+"""The small loops that every cluster needs to be one: owners, namespaces, service accounts, custom kinds."""
+
+from __future__ import annotations
+
+from hanse.apiserver.core import Core
+from hanse.apiserver.loops.custom_kinds import CustomKinds
+from hanse.apiserver.loops.garbage import GarbageCollector
+from hanse.apiserver.loops.namespaces import Namespaces
+
+
+class Loops:
+    """All loops of one server; each is idle until a change concerns it."""
+
+    def __init__(self, core: Core) -> None:
+        self._loops = (CustomKinds(core), Namespaces(core), GarbageCollector(core))
+
+    async def start(self) -> None:
+        """Take in what is stored, then follow changes."""
+        for loop in self._loops:
+            await loop.start()
+
+    async def stop(self) -> None:
+        """Stop following."""
+        for loop in self._loops:
+            await loop.stop()

@@ -1,0 +1,125 @@
+"""The embedded Kubernetes API server: one object that can be opened, connected to, served over HTTPS and closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from hanse.apiserver.bootstrap import bootstrap
+from hanse.apiserver.core import Core, PodLogs
+from hanse.apiserver.credentials import ServingCredentials
+from hanse.apiserver.http import Listener
+from hanse.apiserver.hub import Hub
+from hanse.apiserver.identity import Identity
+from hanse.apiserver.inprocess import InProcessTransport
+from hanse.apiserver.loops import Loops
+from hanse.apiserver.registry import Registry
+from hanse.apiserver.storage import Storage
+from hanse.kube.runtime import Runtime
+
+VERSION = "v1.36.3+hanse"
+_BOOKMARK_SECONDS = 60.0
+
+
+class ApiServer:
+    """A Kubernetes API server inside this process; make one with `open`."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._loops = Loops(core)
+        self._listener: Listener | None = None
+        self._port = 0
+        self._stopped = False
+        self._bookmarks: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(
+        cls,
+        *,
+        name: str,
+        storage: Storage,
+        runtime: Runtime,
+        version: str = VERSION,
+        tokens: Mapping[str, Identity] | None = None,
+        service_network: str = "10.96.0.0/16",
+    ) -> ApiServer:
+        """Open a server on its storage; what every cluster has is made where it is missing."""
+        hub = Hub(runtime)
+        core = Core(name, version, runtime, storage, Registry(), hub, service_network, tokens=dict(tokens or {}))
+        await storage.open(runtime, hub.publish)
+        server = cls(core)
+        await bootstrap(core)
+        await server._loops.start()
+        server._bookmarks = asyncio.create_task(server._send_bookmarks())
+        return server
+
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+        return self._core.name
+
+    @property
+    def url(self) -> str:
+        """Where the server listens, "" while it does not."""
+        return self._listener.url if self._listener else ""
+
+    @property
+    def tokens(self) -> Mapping[str, Identity]:
+        """The bearer tokens that are accepted."""
+        return self._core.tokens
+
+    @property
+    def pod_logs(self) -> PodLogs | None:
+        """The function that answers for the logs of pods; the simulator sets it."""
+        return self._core.pod_logs
+
+    @pod_logs.setter
+    def pod_logs(self, function: PodLogs | None) -> None:
+        self._core.pod_logs = function
+
+    def token_for(self, identity: Identity) -> str:
+        """Return a bearer token for an identity, made on first use."""
+        for token, known in self._core.tokens.items():
+            if known == identity:
+                return token
+        token = self._core.runtime.secret()
+        self._core.tokens[token] = identity
+        return token
+
+    def connect(self, identity: Identity, *, as_remote: bool = False) -> InProcessTransport:
+        """Return a transport without a socket; one `as_remote` fails while the server does not serve."""
+        return InProcessTransport(self._core, identity, (lambda: not self._stopped) if as_remote else None)
+
+    async def serve(self, *, host: str = "127.0.0.1", port: int = 0, credentials: ServingCredentials) -> None:
+        """Listen with TLS; after `stop_serving` the same port is used again unless another is named."""
+        if self._listener is not None:
+            await self._listener.close()
+        self._listener = await Listener.open(self._core, host=host, port=port or self._port, credentials=credentials)
+        self._port = self._listener.port
+        self._stopped = False
+
+    def resume(self) -> None:
+        """Let transports made `as_remote` through again where the server was never served over HTTPS."""
+        self._stopped = False
+
+    async def stop_serving(self) -> None:
+        """Drop the listener and every connection, as a dead API server does; storage and loops stay."""
+        self._stopped = True
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.close()
+        self._core.hub.cut_remote()
+
+    async def close(self) -> None:
+        """Stop serving, stop the loops and release the storage."""
+        await self.stop_serving()
+        if self._bookmarks is not None:
+            self._bookmarks.cancel()
+            await asyncio.gather(self._bookmarks, return_exceptions=True)
+        await self._loops.stop()
+        await self._core.storage.close()
+
+    async def _send_bookmarks(self) -> None:
+        while True:
+            await self._core.runtime.sleep(_BOOKMARK_SECONDS)
+            self._core.hub.bookmark_all(self._core.storage.revision)

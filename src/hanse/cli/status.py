@@ -1,0 +1,88 @@
+"""`hanse status`: the parts of a federation that was started with `up`, and where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
+from hanse.api.names import FAULT_ANNOTATION
+from hanse.cli.connection import connected, data_dir_option, default_data_dir, host_endpoint
+from hanse.cli.embedded.folder import Folder, Record
+from hanse.cli.failures import Failure, one_sentence
+from hanse.cli.output import Column, output_option, show
+from hanse.cli.running import run
+from hanse.kube.kubeconfig import Endpoint
+from hanse.kube.manifest import annotations_of, name_of
+
+_COLUMNS = (
+    Column("PART"),
+    Column("STATE"),
+    Column("REGION"),
+    Column("NODES"),
+    Column("ADDRESS"),
+    Column("WHY", wide=True),
+)
+
+
+@click.command("status")
+@data_dir_option()
+@output_option()
+def command(data_dir: Path | None, output: str) -> None:
+    """Show the parts of a federation that was started with `up`."""
+    folder = Folder(data_dir or default_data_dir())
+    record = folder.read()
+    if record is None:
+        raise Failure(f"there is no federation in {folder.path}; `hanse up --data-dir {folder.path}` starts one")
+    running = folder.holder() is not None
+    clusters: list[dict[str, Any]] = []
+    if running and record.ready:
+        with one_sentence():
+            endpoint = host_endpoint(folder.path, None, record.name)
+            clusters = run(lambda: _read_clusters(endpoint))
+    document = _document(folder, record, running, clusters)
+    rows = [["federation", document["state"], "", "", record.host, ""]]
+    rows += [
+        [each["name"], each["state"], each["region"], str(each["nodes"]), each["address"], each["why"]]
+        for each in clusters
+    ]
+    show(output, _COLUMNS, rows, document, [document["name"], *(each["name"] for each in clusters)])
+    if not running and output in ("table", "wide"):
+        click.echo(f"it is not running; `hanse up --data-dir {folder.path}` starts it where it was", err=True)
+
+
+def _document(folder: Folder, record: Record, running: bool, clusters: list[dict[str, Any]]) -> dict[str, Any]:
+    state = "Stopped" if not running else "Ready" if record.ready else "Starting"
+    return {
+        "name": record.name,
+        "state": state,
+        "domain": record.domain,
+        "pid": record.pid if running else None,
+        "dataDir": str(folder.path),
+        "kubeconfig": str(folder.kubeconfig),
+        "host": {"address": record.host, "context": record.name},
+        "clusters": clusters,
+    }
+
+
+async def _read_clusters(endpoint: Endpoint) -> list[dict[str, Any]]:
+    async with connected(endpoint) as host:
+        items = sorted((await host.list(CLUSTERS)).items, key=name_of)
+        return [_part(parse_cluster(obj), annotations_of(obj).get(FAULT_ANNOTATION, ""), obj) for obj in items]
+
+
+def _part(cluster: Cluster, fault: str, obj: dict[str, Any]) -> dict[str, Any]:
+    state = "Ready" if not cluster.refusal else "Offline" if cluster.offline else "NotReady"
+    return {
+        "name": cluster.name,
+        "context": cluster.name,
+        "state": state,
+        "fault": fault,
+        "region": cluster.region,
+        "zones": list(cluster.zones),
+        "nodes": (obj.get("status") or {}).get("nodes", 0),
+        "address": cluster.server,
+        "why": cluster.why,
+    }

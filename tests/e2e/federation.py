@@ -1,0 +1,159 @@
+"""A running federation as a test drives it: kubectl, hanse, kill -9, and clusters that die."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from tests.kubernetes.real import HOST, MEMBER, RealCluster, real_clusters, wait_until
+from tests.kubernetes.real.components import CHECKOUT, components_folder
+
+MEMBERS = ("ap-south", "eu-west", "us-east")
+HANSE = [sys.executable, "-m", "hanse"]
+
+
+class Refused(Exception):
+    """A command ended with an error; the text is what it wrote on standard error."""
+
+
+class Federation(Protocol):
+    """What the scenario needs of a federation."""
+
+    def kubectl(self, context: str, *arguments: str) -> str: ...
+
+    def hanse(self, *arguments: str) -> str: ...
+
+    def fail(self, member: str) -> None: ...
+
+    def heal(self, member: str) -> None: ...
+
+    def kill_control_plane(self) -> None:
+        """End the control plane with SIGKILL and start it again."""
+
+
+def get(federation: Federation, context: str, *arguments: str) -> Any:
+    """Return what `kubectl get` finds, as a manifest."""
+    return json.loads(federation.kubectl(context, "get", *arguments, "--output=json"))
+
+
+def run(arguments: list[str], *, home: Path, seconds: float = 120.0) -> str:
+    """Run a command to its end and return what it prints; raises Refused."""
+    environment = {**os.environ, "HOME": str(home)}
+    for name in ("KUBECONFIG", "HANSE_DATA_DIR"):
+        environment.pop(name, None)
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, timeout=seconds, env=environment, cwd=CHECKOUT, check=False
+    )
+    if done.returncode:
+        raise Refused(f"{' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+class EmbeddedFederation:
+    """`hanse up --detach`: everything in one process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data_dir = folder / "data"
+        self._home = folder
+        self._kubectl = [str(components_folder() / "kubectl"), f"--kubeconfig={self.data_dir}/kubeconfig"]
+
+    def up(self) -> None:
+        run([*HANSE, "up", "--detach", "--data-dir", str(self.data_dir)], home=self._home)
+
+    def down(self) -> None:
+        run([*HANSE, "down", "--data-dir", str(self.data_dir)], home=self._home)
+
+    def kubectl(self, context: str, *arguments: str) -> str:
+        return run([*self._kubectl, f"--context={context}", *arguments], home=self._home)
+
+    def hanse(self, *arguments: str) -> str:
+        return run([*HANSE, *arguments, "--data-dir", str(self.data_dir)], home=self._home)
+
+    def fail(self, member: str) -> None:
+        self.hanse("cluster", "fail", member)
+
+    def heal(self, member: str) -> None:
+        self.hanse("cluster", "heal", member)
+
+    def kill_control_plane(self) -> None:
+        os.kill(json.loads(self.hanse("status", "-o", "json"))["pid"], signal.SIGKILL)
+        self.up()
+
+
+class RealFederation:
+    """Upstream Kubernetes: a dedicated host, three members with simulated nodes, and `hanse controller` beside them."""
+
+    def __init__(self, clusters: dict[str, RealCluster], folder: Path) -> None:
+        self._clusters = clusters
+        self._folder = folder
+        self._host = clusters["federation"]
+        self._controller: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        for index, name in enumerate(MEMBERS):
+            self._clusters[name].start_nodes(index=index, region=name, zone=f"{name}-a")
+        self._start_controller()
+        wait_until(self._serves_clusters, seconds=30, what="the Cluster kind is served")
+        for name in MEMBERS:
+            self.hanse("join", name, "--kubeconfig", str(self._clusters[name].kubeconfig))
+
+    def stop(self) -> None:
+        if self._controller is not None:
+            self._controller.terminate()
+            self._controller.wait(timeout=20)
+
+    def kubectl(self, context: str, *arguments: str) -> str:
+        return self._clusters[context].kubectl(*arguments)
+
+    def hanse(self, *arguments: str) -> str:
+        return run([*HANSE, *arguments, "--host-kubeconfig", str(self._host.kubeconfig)], home=self._folder)
+
+    def fail(self, member: str) -> None:
+        self._clusters[member].kill()
+
+    def heal(self, member: str) -> None:
+        self._clusters[member].heal()
+
+    def kill_control_plane(self) -> None:
+        if self._controller is not None:
+            self._controller.kill()
+            self._controller.wait(timeout=20)
+        self._start_controller()
+
+    def _start_controller(self) -> None:
+        with (self._folder / "controller.log").open("ab") as log:
+            command = [*HANSE, "controller", "--kubeconfig", str(self._host.kubeconfig)]
+            self._controller = subprocess.Popen(command, stderr=log, cwd=CHECKOUT)
+
+    def _serves_clusters(self) -> bool:
+        return "clusters" in self._host.kubectl("api-resources", "--api-group=clusterregistry.k8s.io", "-o", "name")
+
+
+@contextmanager
+def embedded_federation(folder: Path) -> Iterator[EmbeddedFederation]:
+    """Run an embedded federation for the length of a block."""
+    federation = EmbeddedFederation(folder)
+    federation.up()
+    try:
+        yield federation
+    finally:
+        federation.down()
+
+
+@contextmanager
+def real_federation(folder: Path) -> Iterator[RealFederation]:
+    """Run a federation of four real clusters for the length of a block."""
+    with real_clusters({"federation": HOST, **dict.fromkeys(MEMBERS, MEMBER)}) as clusters:
+        federation = RealFederation(clusters, folder)
+        try:
+            federation.start()
+            yield federation
+        finally:
+            federation.stop()

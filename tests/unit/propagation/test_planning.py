@@ -1,0 +1,115 @@
+"""What each member shall have follows from the intent, the registry and what the members show."""
+
+from hanse.propagation.comparison import Absent, Present, Released
+from hanse.propagation.planning import UNSEEN, Observation, plan, tear_down
+from tests.unit.propagation.builders import UID, config_intent, copy, deployment_intent, fleet
+
+
+def seen(obj=None):
+    return Observation(seen=True, copy=obj)
+
+
+def replicas(planned):
+    return {
+        name: wanted.manifest["spec"]["replicas"] if isinstance(wanted, Present) else type(wanted).__name__
+        for name, wanted in planned.wanted.items()
+    }
+
+
+def test_nine_replicas_over_three_ready_clusters_are_three_each():
+    planned = plan(deployment_intent(9), fleet("a", "b", "c"), {name: seen() for name in "abc"})
+
+    assert replicas(planned) == {"a": 3, "b": 3, "c": 3}
+
+
+def test_a_lost_cluster_is_left_alone_and_its_replicas_go_to_the_others():
+    intent = deployment_intent(9)
+    observed = {name: seen(copy(intent, 3)) for name in "abc"}
+
+    planned = plan(intent, fleet("a", "b", "c", offline="c"), observed)
+
+    assert sorted(replicas(planned).values()) == [4, 5]
+    assert "c" not in planned.wanted
+
+
+def test_a_healed_cluster_gets_its_share_before_the_others_give_theirs():
+    intent = deployment_intent(9)
+    observed = {"a": seen(copy(intent, 5)), "b": seen(copy(intent, 4)), "c": seen(copy(intent, 3, available=0))}
+
+    assert replicas(plan(intent, fleet("a", "b", "c"), observed)) == {"a": 5, "b": 4, "c": 3}
+
+    observed["c"] = seen(copy(intent, 3, available=3))
+    assert replicas(plan(intent, fleet("a", "b", "c"), observed)) == {"a": 3, "b": 3, "c": 3}
+
+
+def test_a_cluster_that_has_not_told_everything_yet_takes_part_and_nobody_shrinks_for_it():
+    intent = deployment_intent(9)
+    observed = {"a": seen(copy(intent, 5)), "b": seen(copy(intent, 4)), "c": UNSEEN}
+
+    assert replicas(plan(intent, fleet("a", "b", "c"), observed)) == {"a": 5, "b": 4, "c": 3}
+
+
+def test_a_deselected_cluster_drains_and_then_goes():
+    intent = deployment_intent(4, selector=[{"key": "x", "operator": "!"}])
+    clusters = fleet("a", "b")
+    clusters[1].labels["x"] = "1"
+    waiting = {"a": seen(copy(intent, 2)), "b": seen(copy(intent, 2))}
+    moved = {"a": seen(copy(intent, 4)), "b": seen(copy(intent, 2))}
+
+    assert replicas(plan(intent, clusters, waiting)) == {"a": 4, "b": 2}
+    assert replicas(plan(intent, clusters, moved)) == {"a": 4, "b": "Absent"}
+
+
+def test_an_empty_registry_deletes_nothing():
+    intent = deployment_intent(9)
+
+    planned = plan(intent, [], {"a": seen(copy(intent, 9))})
+
+    assert planned.wanted == {}
+
+
+def test_somebody_elses_object_of_the_same_name_is_never_removed():
+    intent = config_intent()
+    foreign = copy(intent)
+    foreign["metadata"]["annotations"] = {"hanse.dev/owner-uid": "another"}
+    deselecting = type(intent)(
+        intent.resource, intent.key, intent.source_uid, intent.template,
+        deployment_intent(selector=[{"key": "none", "operator": "exists"}]).selector,
+    )  # fmt: skip
+
+    assert plan(deselecting, fleet("a"), {"a": seen(foreign)}).wanted == {}
+
+
+def test_a_plan_is_the_same_for_the_same_world():
+    intent = deployment_intent(7)
+    observed = {name: seen(copy(intent, 2)) for name in "abc"}
+
+    assert plan(intent, fleet("a", "b", "c"), observed) == plan(intent, fleet("c", "b", "a"), observed)
+
+
+class TestTearingDown:
+    def test_every_copy_is_removed(self):
+        intent = config_intent()
+
+        rest = tear_down(UID, fleet("a", "b"), {"a": seen(copy(intent)), "b": seen()}, orphan=False)
+
+        assert (rest.wanted, rest.waiting_for) == ({"a": Absent(UID)}, ("a",))
+
+    def test_orphaning_releases_the_copies(self):
+        rest = tear_down(UID, fleet("a"), {"a": seen(copy(config_intent()))}, orphan=True)
+
+        assert rest.wanted == {"a": Released(UID)}
+
+    def test_a_cluster_that_cannot_be_asked_is_waited_for(self):
+        rest = tear_down(UID, fleet("a", "b", offline="a"), {"a": seen(), "b": UNSEEN}, orphan=False)
+
+        assert (rest.wanted, rest.waiting_for) == ({}, ("a", "b"))
+
+    def test_all_gone_waits_for_nobody(self):
+        assert tear_down(UID, fleet("a"), {"a": seen()}, orphan=False).waiting_for == ()
+
+    def test_somebody_elses_object_is_not_waited_for(self):
+        foreign = copy(config_intent())
+        foreign["metadata"]["annotations"]["hanse.dev/owner-uid"] = "another"
+
+        assert tear_down(UID, fleet("a"), {"a": seen(foreign)}, orphan=False).waiting_for == ()
