@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hanse.apiserver import status
-from hanse.apiserver.builtin import admission_for
+from hanse.apiserver.builtin import admission_for, allocation_for
 from hanse.apiserver.core import Call
 from hanse.apiserver.registry import Served
 from hanse.kube.manifest import Obj
@@ -43,11 +43,11 @@ def admit_new(call: Call, kind: Served, obj: Obj) -> None:
     """Complete a new object with what the cluster decides."""
     admit = admission_for(kind.bucket)
     if admit is not None:
-        admit(call.core, obj, None)
+        admit(call.core, obj)
 
 
-def admit_change(call: Call, kind: Served, new: Obj, old: Obj) -> None:
-    """Complete a changed object with what the cluster decides."""
-    admit = admission_for(kind.bucket)
-    if admit is not None:
-        admit(call.core, new, old)
+def allocate(call: Call, kind: Served, obj: Obj, old: Obj | None) -> None:
+    """Give an object what only the cluster can give: addresses and ports."""
+    give = allocation_for(kind.bucket)
+    if give is not None:
+        give(call.core, obj, old)

@@ -104,18 +104,16 @@ class CertificateAuthority:
         names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in identity.groups]
         subject = x509.Name([*names, x509.NameAttribute(NameOID.COMMON_NAME, identity.user)])
         now = datetime.fromtimestamp(runtime.now(), UTC)
-        builder = _builder(
-            subject, self._certificate.subject, key.public_key(), now, _CERTIFICATE_LIFE
-        ).add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        builder = _builder(subject, self._certificate.subject, key.public_key(), now, _CERTIFICATE_LIFE).add_extension(
+            x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False
+        )
         return _pem(self._signed(builder)), _key_pem(key)
 
     def _signed(self, builder: x509.CertificateBuilder) -> x509.Certificate:
         return (
             builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_key_usage(signs=False), critical=True)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
-            )
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
             .sign(self._key, hashes.SHA256())
         )
 

@@ -33,6 +33,13 @@ _OBJECT_VERBS: dict[str, Verb] = {
     "delete": delete.delete,
     "deletecollection": delete.delete_collection,
 }
+_OPTION_KINDS = {
+    "create": "CreateOptions",
+    "update": "UpdateOptions",
+    "patch": "PatchOptions",
+    "delete": "DeleteOptions",
+    "deletecollection": "DeleteOptions",
+}
 _PART_VERBS: dict[tuple[str, str], Verb] = {
     ("scale", "get"): scale.get_scale,
     ("scale", "update"): scale.update_scale,
@@ -74,12 +81,14 @@ async def _answer(core: Core, request: Request, identity: Identity) -> Answer | 
     _authorize(core, identity, path, verb)
     served = core.registry.find(path.group, path.version, path.plural)
     if served is None:
-        if not core.registry.serves_version(path.group, path.version):
+        if path.group not in core.registry.groups():
             return Answer(404, b"404 page not found\n", "text/plain; charset=utf-8")
         raise status.no_such_resource()
     # A single-object watch (`watch=true` on a name) is a watch of the collection for that name.
     if verb == "get" and options.flag("watch"):
         verb = "watch"
+    if verb in _OPTION_KINDS:
+        options.check_write(_OPTION_KINDS[verb])
     call = Call(core, identity, request, path, options, served, verb)
     return await _verb_for(call)(call)
 
@@ -129,7 +138,7 @@ def _verb_for(call: Call) -> Verb:
     across = call.served.resource.namespaced and not call.path.namespace
     if verb is None or (across and call.verb not in ("list", "watch", "deletecollection")):
         raise status.method_not_allowed()
-    if call.verb == "create" and call.path.name:
+    if (call.verb == "create" and call.path.name) or (call.verb in ("update", "patch") and not call.path.name):
         raise status.method_not_allowed()
     if call.verb == "delete":
         admission.check_namespace_may_go(call)

@@ -85,7 +85,9 @@ class Listener:
         return named or ANONYMOUS
 
     async def _watch(self, request: web.BaseRequest, answer: WatchAnswer) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": answer.content_type, "Cache-Control": "no-cache, private"})
+        response = web.StreamResponse(
+            headers={"Content-Type": answer.content_type, "Cache-Control": "no-cache, private"}
+        )
         response.enable_chunked_encoding()
         writer = await response.prepare(request)
         transport = request.transport
@@ -185,4 +187,3 @@ def _respond(answer: Answer, request: web.BaseRequest) -> web.Response:
     for warning in answer.warnings:
         response.headers.add("Warning", f'299 - "{quoted(warning)}"')
     return response
-

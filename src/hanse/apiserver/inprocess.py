@@ -132,9 +132,7 @@ class InProcessStream:
             self._waiting.append(body)
         self.end(broken=False)
 
-    def follow(
-        self, core: Core, watcher: Watcher, seconds: float, discard: Callable[[InProcessStream], None]
-    ) -> None:
+    def follow(self, core: Core, watcher: Watcher, seconds: float, discard: Callable[[InProcessStream], None]) -> None:
         """Tie the stream to its watch: it ends after its time, and the watch ends with it."""
         if self._ended:
             discard(self)

@@ -75,9 +75,7 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
         ),
         KindEntry("nodes", "Node", namespaced=False, short_names=("no",), subresources=_STATUS),
         KindEntry("persistentvolumeclaims", "PersistentVolumeClaim", short_names=("pvc",), subresources=_STATUS),
-        KindEntry(
-            "persistentvolumes", "PersistentVolume", namespaced=False, short_names=("pv",), subresources=_STATUS
-        ),
+        KindEntry("persistentvolumes", "PersistentVolume", namespaced=False, short_names=("pv",), subresources=_STATUS),
         KindEntry(
             "pods",
             "Pod",
@@ -193,7 +191,9 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
             subresources=_STATUS,
         ),
     ),
-    ("scheduling.k8s.io", "v1"): (KindEntry("priorityclasses", "PriorityClass", namespaced=False, short_names=("pc",)),),
+    ("scheduling.k8s.io", "v1"): (
+        KindEntry("priorityclasses", "PriorityClass", namespaced=False, short_names=("pc",)),
+    ),
     ("coordination.k8s.io", "v1"): (KindEntry("leases", "Lease"),),
     ("discovery.k8s.io", "v1"): (KindEntry("endpointslices", "EndpointSlice"),),
 }

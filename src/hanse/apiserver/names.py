@@ -28,6 +28,7 @@ _LABEL_1035_RULE = (
     "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
     f"'{_LABEL_1035.pattern}')"
 )
+_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _ANNOTATIONS_LIMIT = 256 * 1024
 
 
@@ -58,7 +59,37 @@ def metadata_problems(metadata: Obj, rule: NameRule) -> list[FieldProblem]:
     """Check name, labels and annotations."""
     name = str(metadata.get("name") or "")
     problems = [invalid_value("metadata.name", name, told) for told in name_problems(name, rule)]
-    return problems + label_problems(metadata.get("labels") or {}, "metadata.labels") + _annotation_problems(metadata)
+    problems += label_problems(metadata.get("labels") or {}, "metadata.labels") + _annotation_problems(metadata)
+    return problems + _finalizer_problems(metadata) + _owner_problems(metadata)
+
+
+def _finalizer_problems(metadata: Obj) -> list[FieldProblem]:
+    problems = []
+    for place, name in enumerate(metadata.get("finalizers") or ()):
+        field = f"metadata.finalizers[{place}]"
+        problems += [invalid_value("metadata.finalizers", name, told) for told in qualified_name_problems(name)]
+        if "/" not in name and name not in _STANDARD_FINALIZERS:
+            told = "name is neither a standard finalizer name nor is it fully qualified"
+            problems.append(invalid_value(field, name, told))
+    return problems
+
+
+def _owner_problems(metadata: Obj) -> list[FieldProblem]:
+    problems = []
+    controllers = []
+    for owner in metadata.get("ownerReferences") or ():
+        for name in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(name):
+                told = "version must not be empty" if name == "apiVersion" else "must not be empty"
+                problems.append(invalid_value(f"metadata.ownerReferences.{name}", owner.get(name) or "", told))
+        if owner.get("controller"):
+            controllers.append(owner)
+    if len(controllers) > 1:
+        told = "Only one reference can have Controller set to true. Found " + " and ".join(
+            f'"true" in references for {one.get("kind")}/{one.get("name")}' for one in controllers[:2]
+        )
+        problems.append(invalid_value("metadata.ownerReferences", metadata["ownerReferences"], told))
+    return problems
 
 
 def label_problems(labels: dict[str, str], field: str) -> list[FieldProblem]:

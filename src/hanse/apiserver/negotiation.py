@@ -10,7 +10,6 @@ import orjson
 import yaml
 
 from hanse.apiserver import status
-from hanse.apiserver.protobuf import decode as decode_protobuf
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -77,14 +76,20 @@ def _parse_media(entry: str) -> tuple[str, dict[str, str]]:
     return content.strip().lower(), parameters
 
 
-def read_body(body: bytes, headers: Mapping[str, str]) -> Any:
-    """Decode a request's body by its content type; raises 415 for types that no server reads, 400 for broken ones."""
+def read_body(body: bytes, headers: Mapping[str, str], kind: str = "") -> Any:
+    """Decode a request's body by its content type; raises 415 for types that no server reads, 400 for broken ones.
+
+    `kind` is what the refusal of a broken body says was expected.
+    """
     content = headers.get("content-type", "").split(";")[0].strip().lower()
     if content in (JSON, ""):
-        return _read_json(body)
+        return _read_json(body, kind)
     if content == YAML:
         return _read_yaml(body)
     if content == PROTOBUF:
+        # The table of field numbers is loaded by the first client that needs it.
+        from hanse.apiserver.protobuf import decode as decode_protobuf
+
         try:
             return decode_protobuf(body)
         except ValueError as error:
@@ -92,14 +97,15 @@ def read_body(body: bytes, headers: Mapping[str, str]) -> Any:
     raise status.unsupported_media_type(_SERVED)
 
 
-def _read_json(body: bytes) -> Any:
+def _read_json(body: bytes, kind: str) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         shown = body[:512].decode(errors="replace")
-        raise status.bad_request(
-            f"couldn't get version/kind; json parse error: {error} ({shown})"
-        ) from None
+        ended = error.pos >= len(error.doc)
+        told = "unexpected end of JSON input" if ended else f"invalid character at position {error.pos}"
+        expected = f"the object provided is unrecognized (must be of type {kind}): " if kind else ""
+        raise status.bad_request(f"{expected}couldn't get version/kind; json parse error: {told} ({shown})") from None
 
 
 def _read_yaml(body: bytes) -> Any:

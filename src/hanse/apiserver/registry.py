@@ -73,10 +73,6 @@ class Registry:
         found = _builtin_by_bucket().get(bucket)
         return found or next((one for one in self._custom.values() if one.bucket == bucket), None)
 
-    def serves_version(self, group: str, version: str) -> bool:
-        """Tell whether any kind is served under a group and version."""
-        return (group, version) in BUILTIN or any(key[:2] == (group, version) for key in self._custom)
-
     def all(self) -> Iterator[Served]:
         """Yield every served kind, built-in ones first."""
         yield from _builtin().values()
@@ -102,9 +98,7 @@ class Registry:
 
     def withdraw(self, group: str, plural: str) -> None:
         """Stop serving a custom kind in all its versions."""
-        self._custom = {
-            key: one for key, one in self._custom.items() if not (key[0] == group and key[2] == plural)
-        }
+        self._custom = {key: one for key, one in self._custom.items() if not (key[0] == group and key[2] == plural)}
         self.generation += 1
 
 

@@ -57,9 +57,7 @@ def many(served: Served, values: Sequence[bytes], form: Form, list_metadata: Obj
         items = [_metadata_only(value) for value in values]
         kind = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1"}
         return orjson.dumps({**kind, "metadata": list_metadata, "items": items})
-    head = orjson.dumps(
-        {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": list_metadata}
-    )
+    head = orjson.dumps({"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": list_metadata})
     # Items of built-in kinds carry no kind of their own in a list, as upstream; custom ones do.
     parts = [plain(served, value) for value in values] if served.custom or served.conversion else values
     return head[:-1] + b',"items":[' + b",".join(parts) + b"]}"

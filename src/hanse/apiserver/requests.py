@@ -9,6 +9,8 @@ from hanse.apiserver import status
 from hanse.kube.transport import Query
 
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_MANAGER_LIMIT = 128
+_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _WRITE_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -87,19 +89,30 @@ class Options:
         try:
             return int(text) if text else 0
         except ValueError:
-            raise status.bad_request(
-                f'invalid query parameter "{name}": strconv.ParseInt: parsing "{text}": invalid syntax'
-            ) from None
+            raise status.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing shall be stored; raises where the value is not `All`."""
-        values = self._values.get("dryRun", [])
-        for value in values:
-            if value and value != "All":
-                problem = status.unsupported_value("dryRun", value, ("All",))
-                raise status.invalid("meta.k8s.io", "CreateOptions", "", [problem])
-        return any(values)
+        """Whether nothing shall be stored."""
+        return any(self._values.get("dryRun", []))
+
+    def check_write(self, kind: str) -> None:
+        """Refuse a write whose options have values that they cannot have; `kind` names the options in the refusal."""
+        problems = []
+        values = [value for value in self._values.get("dryRun", []) if value]
+        if any(value != "All" for value in values):
+            problems.append(status.unsupported_value("dryRun", values, ("All",)))
+        manager = self.text("fieldManager")
+        if len(manager.encode()) > _MANAGER_LIMIT:
+            told = f"Too long: may not be more than {_MANAGER_LIMIT} bytes"
+            problems.append(status.FieldProblem("fieldManager", "FieldValueTooLong", told))
+        elif not manager.isprintable():
+            problems.append(status.invalid_value("fieldManager", manager, "should only contain printable characters"))
+        validation = self.text("fieldValidation")
+        if validation not in _VALIDATIONS:
+            problems.append(status.unsupported_value("fieldValidation", validation, _VALIDATIONS))
+        if problems:
+            raise status.invalid("meta.k8s.io", kind, "", problems)
 
     def as_mapping(self) -> Mapping[str, str]:
         """Return each parameter's first value."""

@@ -7,16 +7,91 @@ from hanse.apiserver.core import Call
 from hanse.apiserver.registry import Served
 from hanse.apiserver.status import FieldProblem
 from hanse.kube.manifest import Obj
+from hanse.kube.schemas import Schema
+from hanse.kube.schemas.decoding import decode_errors
+from hanse.kube.schemas.structural import drop_nulls, fill_defaults, prune
+from hanse.kube.schemas.validation import validate
 
 
 def check_shape(call: Call, obj: Obj) -> None:
     """Refuse what the kind cannot hold and drop what it does not know, as fieldValidation says."""
+    schema = call.served.schema()
+    if schema is None:
+        return
+    wanted = call.options.text("fieldValidation") or "Warn"
+    if call.served.custom:
+        unknown = prune(schema, obj)
+    else:
+        unknown = _decoded(call, schema, obj)
+    if not unknown or wanted == "Ignore":
+        return
+    told = [f'unknown field "{path}"' for path in unknown]
+    if wanted == "Strict":
+        resource = call.served.resource
+        handled = "" if call.served.custom else f" cannot be handled as a {resource.kind}"
+        raise status.bad_request(
+            f'{resource.kind} in version "{resource.version}"{handled}: strict decoding error: {", ".join(told)}'
+        )
+    call.warnings += [one for one in told if one not in call.warnings]
+
+
+def _decoded(call: Call, schema: Schema, obj: Obj) -> list[str]:
+    errors = decode_errors(schema, obj)
+    if errors.refusal:
+        resource = call.served.resource
+        raise status.bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {errors.refusal}'
+        )
+    if errors.unknown:
+        prune(schema, obj)
+    _drop_empty(schema, obj)
+    return list(errors.unknown)
+
+
+def _drop_empty(schema: Schema, obj: Obj) -> None:
+    """Remove what a Go server would not write back: nulls, and empty maps and lists of optional fields."""
+    dropped = []
+    for name, value in obj.items():
+        child = schema.child(name)
+        if value is None:
+            dropped.append(name)
+        elif isinstance(value, dict):
+            if child is None:
+                continue
+            if not value and child.additional is not None and name not in schema.required:
+                dropped.append(name)
+            elif child.additional is None or child.properties:
+                _drop_empty(child, value)
+            else:
+                _drop_empty_values(child.additional, value)
+        elif isinstance(value, list):
+            if not value and name not in schema.required:
+                dropped.append(name)
+            elif child is not None and child.items is not None:
+                for one in value:
+                    if isinstance(one, dict):
+                        _drop_empty(child.items, one)
+    for name in dropped:
+        del obj[name]
+
+
+def _drop_empty_values(schema: Schema, values: Obj) -> None:
+    for value in values.values():
+        if isinstance(value, dict) and schema.properties:
+            _drop_empty(schema, value)
 
 
 def fill_custom_defaults(kind: Served, obj: Obj) -> None:
     """Fill in the defaults of a custom kind's schema."""
+    schema = kind.schema() if kind.custom else None
+    if schema is not None:
+        drop_nulls(schema, obj)
+        fill_defaults(schema, obj)
 
 
 def custom_problems(kind: Served, obj: Obj) -> list[FieldProblem]:
     """Check a custom object against its schema."""
-    return []
+    schema = kind.schema() if kind.custom else None
+    if schema is None:
+        return []
+    return [FieldProblem(error.path, error.reason, error.message) for error in validate(schema, obj)]

@@ -48,12 +48,19 @@ def _field_test(served: Served, text: str) -> Matches:
     selectable = served.strategy.selectable
     for wanted in selector.requirements:
         if wanted.field not in _METADATA_FIELDS and wanted.field not in selectable:
-            raise status.bad_request(f"field label not supported: {wanted.field}")
+            raise status.bad_request(_unknown_field(wanted.field, has_own=bool(selectable)))
 
     def matches(value: bytes) -> bool:
         return selector.matches(_reader(served, value))
 
     return matches
+
+
+def _unknown_field(field: str, *, has_own: bool) -> str:
+    if has_own:
+        return f"field label not supported: {field}"
+    known = ", ".join(f'"{name}"' for name in _METADATA_FIELDS)
+    return f'"{field}" is not a known field selector: only {known}'
 
 
 def _reader(served: Served, value: bytes) -> Callable[[str], str]:

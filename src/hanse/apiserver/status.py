@@ -44,7 +44,7 @@ def required_value(field: str, detail: str = "") -> FieldProblem:
 
 def unsupported_value(field: str, value: Any, allowed: Sequence[str]) -> FieldProblem:
     """Tell that a value is none of those allowed."""
-    listed = ", ".join(f'"{one}"' for one in sorted(allowed))
+    listed = ", ".join(f'"{one}"' for one in allowed)
     return FieldProblem(
         field, "FieldValueNotSupported", f"Unsupported value: {_shown(value)}: supported values: {listed}"
     )
@@ -166,6 +166,11 @@ def unauthorized() -> ApiError:
     return failure(401, "Unauthorized", "Unauthorized")
 
 
+def unsupported_patch_type() -> ApiError:
+    """The body is none of the kinds of patch that this path knows."""
+    return failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+
+
 def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
     """The body's content type is none that this path reads."""
     return failure(
@@ -175,11 +180,10 @@ def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
     )
 
 
-def not_acceptable(accepted: Sequence[str]) -> ApiError:
+def not_acceptable(available: Sequence[str]) -> ApiError:
     """The answer cannot be given in any form that was asked for."""
-    return failure(
-        406, "NotAcceptable", "only the following media types are accepted: " + ", ".join(accepted)
-    )
+    told = "406: Not Acceptable\n\nAvailable representations: " + ", ".join(available)
+    return failure(406, "NotAcceptable", told, {})
 
 
 def too_large(limit: int) -> ApiError:

@@ -21,6 +21,7 @@ _SUFFIX_OF_EXPONENT = {exponent: suffix for suffix, exponent in _DECIMAL_SUFFIXE
 _SUFFIX_OF_POWER = {power: suffix for suffix, power in _BINARY_SUFFIXES.items()}
 _LARGEST = Decimal(2**63 - 1)
 _NANO = Decimal("1e-9")
+_MILLI = Decimal("1e-3")
 # Exactness matters more than speed: a quantity may be written with more digits than the default context keeps.
 _EXACT = Context(prec=200)
 _EXPONENT_BOUND = 100
@@ -38,6 +39,12 @@ def canonical_quantity(text: str | float) -> str:
     """Return the quantity as the API server would store it: `1000m` as `1`, `1024Mi` as `1Gi`."""
     value, notation = _parse(str(text))
     return format_quantity(value, notation)
+
+
+def canonical_resource(text: str | float) -> str:
+    """Return an amount in a resource list (requests, limits, capacity) as stored: rounded up to a thousandth."""
+    value, notation = _parse(str(text))
+    return format_quantity(value.quantize(_MILLI, ROUND_UP, _EXACT), notation)
 
 
 @lru_cache(maxsize=4096)

@@ -77,7 +77,13 @@ class WorkQueue(Generic[K]):
         while not self._turns:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._wakeup.append(future)
-            await future
+            try:
+                await future
+            except asyncio.CancelledError:
+                if future.done() and not future.cancelled():
+                    # We were woken for a key and cannot take it; somebody else must.
+                    self._wake_one()
+                raise
         owner = self._turns.popleft()
         keys = self._waiting[owner]
         key = keys.popleft()
@@ -113,6 +119,9 @@ class WorkQueue(Generic[K]):
             self._turns.append(owner)
         else:
             keys.append(key)
+        self._wake_one()
+
+    def _wake_one(self) -> None:
         while self._wakeup:
             future = self._wakeup.popleft()
             if not future.done():

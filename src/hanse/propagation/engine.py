@@ -7,9 +7,9 @@ source back here, and its status up to date.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 
-import structlog
-
+from hanse.api.clusters import Cluster
 from hanse.api.names import FINALIZER
 from hanse.clusters.member import Member
 from hanse.clusters.registry import Registry
@@ -29,10 +29,10 @@ from hanse.propagation.member_side import MemberSide
 from hanse.propagation.planning import UNSEEN, Observation, Planned, plan, tear_down
 from hanse.propagation.report import Report, Row
 
-log = structlog.get_logger("hanse")
-
 # Members report a rollout pod by pod; the federation's status follows in steps of this size.
-_STATUS_DELAY_SECONDS = 0.3
+_STATUS_SECONDS = 0.3
+# A change that is still on its way to the members is worth telling only if it takes this long.
+_UNSETTLED_SECONDS = 2.0
 _WAITING_SECONDS = 5.0
 
 
@@ -49,6 +49,8 @@ class Engine:
         self._events = EventRecorder(host, "hanse")
         self._sources = {resource: Cache(host, resource) for resource in door.resources}
         self._controller: Controller[Ref] = Controller("propagation", self._reconcile, self._runtime)
+        self._reporter: Controller[Ref] = Controller("status", self._report, self._runtime)
+        self._unsettled_since: dict[Ref, float] = {}
         self._desk.connect(self._write_soon, self._report_soon)
         registry.attach(self._serve_member)
         registry.subscribe(lambda _cluster: self._look_at_everything())
@@ -63,6 +65,7 @@ class Engine:
             for cache in self._sources.values():
                 await cache.wait_synced()
             tasks.create_task(self._controller.run())
+            tasks.create_task(self._reporter.run())
 
     # What leads here
 
@@ -76,7 +79,7 @@ class Engine:
     def _copy_changed(self, ref: Ref, change: Change) -> None:
         old, new = change.old, change.new
         if old is not None and new is not None and _only_status_differs(old, new):
-            self._controller.queue.add_after(ref, _STATUS_DELAY_SECONDS)
+            self._report_soon(ref)
         else:
             self._controller.queue.add(ref)
 
@@ -91,7 +94,7 @@ class Engine:
             side.enqueue(ref)
 
     def _report_soon(self, ref: Ref) -> None:
-        self._controller.queue.add(ref)
+        self._reporter.queue.add_after(ref, _STATUS_SECONDS)
 
     async def _serve_member(self, member: Member) -> None:
         side = MemberSide(member, list(self._sources), self._desk)
@@ -117,10 +120,9 @@ class Engine:
             return None
         if FINALIZER not in finalizers_of(source):
             source = await self._write(ref, _with_finalizer(source))
-        observed = self._observe(ref)
-        planned = plan(intent, self._registry.clusters(), observed)
+        planned = plan(intent, self._registry.clusters(), self._observe(ref))
         self._desk.place(ref, planned.wanted)
-        await self._report(ref, source, planned, observed)
+        self._report_soon(ref)
         return None
 
     def _observe(self, ref: Ref) -> dict[str, Observation]:
@@ -153,26 +155,52 @@ class Engine:
             for key in cache
         )
 
-    async def _report(self, ref: Ref, source: Obj, planned: Planned, observed: dict[str, Observation]) -> None:
-        refusals = {cluster.name: cluster.refusal for cluster in self._registry.clusters()}
-        rows = []
-        for verdict in planned.decision.verdicts:
-            wanted = planned.wanted.get(verdict.cluster)
-            rows.append(
-                Row(
-                    cluster=verdict.cluster,
-                    wanted=wanted.manifest if isinstance(wanted, Present) else None,
-                    observed=observed.get(verdict.cluster, UNSEEN).copy,
-                    live=not refusals.get(verdict.cluster),
-                    trouble=self._desk.trouble(verdict.cluster, ref),
-                )
-            )
-        report = Report(planned.decision, tuple(rows))
+    async def _report(self, ref: Ref) -> float | None:
+        """Bring a source's status up to date with what the members show."""
+        source = self._sources[ref.resource].get(ref.key)
+        if source is None or not self._door.admits(source) or is_deleting(source):
+            self._unsettled_since.pop(ref, None)
+            return None
+        intent = self._door.translate(source)
+        if isinstance(intent, Problem):
+            return None
+        clusters, observed = self._registry.clusters(), self._observe(ref)
+        planned = plan(intent, clusters, observed)
+        if planned.wanted != self._desk.all_wanted(ref):
+            # What members can give up depends on what others have ready by now.
+            self._desk.place(ref, planned.wanted)
+        report = Report(planned.decision, tuple(self._rows(ref, planned, clusters, observed)))
+        if wait := self._too_early(ref, report):
+            return wait
         now = timestamp(self._runtime.now())
         await self._write_reported(ref, source, self._door.reported(source, report, now))
-        for row in rows:
+        for row in report.rows:
             if row.trouble and row.live:
                 await self._events.record(source, "PropagationFailed", f"{row.cluster}: {row.trouble}", warning=True)
+        return None
+
+    def _too_early(self, ref: Ref, report: Report) -> float:
+        """Return how long to wait before telling of a change that is merely on its way; 0 for anything else."""
+        if report.settled or report.trouble:
+            self._unsettled_since.pop(ref, None)
+            return 0.0
+        now = self._runtime.monotonic()
+        since = self._unsettled_since.setdefault(ref, now)
+        return max(0.0, since + _UNSETTLED_SECONDS - now)
+
+    def _rows(
+        self, ref: Ref, planned: Planned, clusters: Sequence[Cluster], observed: Mapping[str, Observation]
+    ) -> Iterator[Row]:
+        refusals = {cluster.name: cluster.refusal for cluster in clusters}
+        for verdict in planned.decision.verdicts:
+            wanted = planned.wanted.get(verdict.cluster)
+            yield Row(
+                cluster=verdict.cluster,
+                wanted=wanted.manifest if isinstance(wanted, Present) else None,
+                observed=observed.get(verdict.cluster, UNSEEN).copy,
+                live=not refusals.get(verdict.cluster),
+                trouble=self._desk.trouble(verdict.cluster, ref),
+            )
 
     async def _refuse(self, ref: Ref, source: Obj, problem: Problem) -> None:
         now = timestamp(self._runtime.now())

@@ -86,7 +86,7 @@ class MemberSide:
             self._desk.report(self.name, ref, "")
             return None
         try:
-            written = await carry_out(action, self._client, ref.resource, ref.key, schema)
+            written = await carry_out(action, self._client, ref.resource, ref.key)
         except Refused as error:
             self._desk.report(self.name, ref, str(error))
             return _REFUSED_SECONDS

@@ -64,8 +64,8 @@ def test_clusters_take_their_address_pools_in_the_order_of_the_file():
         (
             {"name": "b", "podStartSeconds": [2, 1]},
             (
-                "clusters[1].podStartSeconds: must be a number of seconds of at least 0, or two of them as [least, most]"
-                ", not [2, 1]"
+                "clusters[1].podStartSeconds: must be a number of seconds of at least 0, "
+                "or two of them as [least, most], not [2, 1]"
             ),
         ),
         ("b", "clusters[1]: must be a mapping, not 'b'"),

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from hanse.apiserver.core import Core
 
 Convert = Callable[[Obj], Obj]
-Admit = Callable[["Core", Obj, Obj | None], None]
+Admit = Callable[["Core", Obj], None]
+Allocate = Callable[["Core", Obj, Obj | None], None]
 
 _PLAIN = Strategy()
 _STRATEGIES: dict[tuple[str, str], Strategy] = {
@@ -73,7 +74,8 @@ _CONVERSIONS: dict[tuple[str, str, str], tuple[Convert, Convert]] = {
     ("autoscaling", "v1", "HorizontalPodAutoscaler"): (autoscaling.from_v2, autoscaling.to_v2),
     ("events.k8s.io", "v1", "Event"): (events.from_core, events.to_core),
 }
-_ADMISSION: dict[str, Admit] = {"core/pods": pods.admit, "core/services": services.admit}
+_ADMISSION: dict[str, Admit] = {"core/pods": pods.admit}
+_ALLOCATION: dict[str, Allocate] = {"core/services": services.allocate}
 
 
 def strategy_for(group: str, version: str, kind: str) -> Strategy:
@@ -91,3 +93,8 @@ def conversion_for(group: str, version: str, kind: str) -> tuple[Convert, Conver
 def admission_for(bucket: str) -> Admit | None:
     """Return what a cluster's admission does to a kind's objects."""
     return _ADMISSION.get(bucket)
+
+
+def allocation_for(bucket: str) -> Allocate | None:
+    """Return what gives a kind's objects their addresses."""
+    return _ALLOCATION.get(bucket)

@@ -88,7 +88,5 @@ def _validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 
     return problems
 
 
-V2 = Strategy(
-    _defaults, _validate, counts_generation=True, new_status={"desiredReplicas": 0, "currentMetrics": None}
-)
+V2 = Strategy(_defaults, _validate, counts_generation=True, new_status={"desiredReplicas": 0, "currentMetrics": None})
 V1 = Strategy()

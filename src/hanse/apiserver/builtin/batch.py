@@ -26,7 +26,11 @@ def _default_job_spec(spec: Obj) -> None:
 def _default_job(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
     _default_job_spec(spec)
-    labels = dig(spec, "template", "metadata", "labels")
+    _default_labels(obj)
+
+
+def _default_labels(obj: Obj) -> None:
+    labels = dig(obj, "spec", "template", "metadata", "labels")
     if labels and not obj["metadata"].get("labels"):
         obj["metadata"]["labels"] = dict(labels)
 
@@ -46,6 +50,7 @@ def _generate_selector(obj: Obj) -> None:
     }
     selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})
     selector["batch.kubernetes.io/controller-uid"] = uid
+    _default_labels(obj)
 
 
 def _validate_job(obj: Obj, old: Obj | None) -> list[FieldProblem]:

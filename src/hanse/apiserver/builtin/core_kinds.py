@@ -101,7 +101,9 @@ def _validate_secret(obj: Obj, old: Obj | None) -> list[FieldProblem]:
         except (binascii.Error, ValueError):
             problems.append(invalid_value(f"data[{key}]", value, "illegal base64 data"))
     if size > _SIZE_LIMIT:
-        problems.append(FieldProblem("data", "FieldValueTooLong", f"Too long: may not be more than {_SIZE_LIMIT} bytes"))
+        problems.append(
+            FieldProblem("data", "FieldValueTooLong", f"Too long: may not be more than {_SIZE_LIMIT} bytes")
+        )
     problems += [
         required_value(f"data[{key}]") for key in _NEEDED_KEYS.get(str(obj.get("type")), ()) if key not in data
     ]
@@ -142,7 +144,9 @@ def _validate_claim(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     if not dig(spec, "resources", "requests", "storage"):
         problems.append(required_value("spec.resources[storage]"))
     if old is not None and _claim_core(spec) != _claim_core(old["spec"]):
-        told = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+        told = (
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+        )
         problems.append(forbidden_value("spec", told))
     return problems
 
@@ -200,7 +204,9 @@ NAMESPACE = Strategy(
 )
 CONFIGMAP = Strategy(validate=_validate_configmap)
 SECRET = Strategy(_default_secret, _validate_secret, selectable={"type": _field("type")})
-NODE = Strategy(_default_node, selectable={"spec.unschedulable": lambda obj: str(bool(dig(obj, "spec", "unschedulable"))).lower()})
+NODE = Strategy(
+    _default_node, selectable={"spec.unschedulable": lambda obj: str(bool(dig(obj, "spec", "unschedulable"))).lower()}
+)
 CLAIM = Strategy(_default_claim, _validate_claim, new_status={"phase": "Pending"})
 VOLUME = Strategy(_default_volume, _validate_volume, new_status={"phase": "Pending"})
 ENDPOINTS = Strategy(_default_endpoints, create_on_update=True)

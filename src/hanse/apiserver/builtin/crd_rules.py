@@ -59,8 +59,10 @@ def validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:
         problems.append(invalid_value("spec.group", group, "should be a domain with at least one dot"))
     problems += _name_problems(names)
     if spec.get("scope") not in ("Cluster", "Namespaced"):
-        told = "Required value" if not spec.get("scope") else (
-            f'Unsupported value: "{spec.get("scope")}": supported values: "Cluster", "Namespaced"'
+        told = (
+            "Required value"
+            if not spec.get("scope")
+            else (f'Unsupported value: "{spec.get("scope")}": supported values: "Cluster", "Namespaced"')
         )
         reason = "FieldValueRequired" if not spec.get("scope") else "FieldValueNotSupported"
         problems.append(FieldProblem("spec.scope", reason, told))
@@ -88,7 +90,7 @@ def _approval_problems(obj: Obj, group: str, old: Obj | None) -> list[FieldProbl
         return []
     if not value:
         told = (
-            "protected groups must have approval annotation \"api-approved.kubernetes.io\", "
+            'protected groups must have approval annotation "api-approved.kubernetes.io", '
             "see https://github.com/kubernetes/enhancements/pull/1111"
         )
         return [required_value(f"metadata.annotations[{APPROVAL}]", told)]

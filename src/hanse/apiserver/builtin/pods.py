@@ -42,19 +42,19 @@ def defaults(obj: Obj) -> None:
 
 def prepare_create(obj: Obj) -> None:
     """Begin a pod's life as pending."""
-    obj["status"] = {"phase": "Pending"}
+    obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj["spec"])}
 
 
-def admit(core: Core, obj: Obj, old: Obj | None) -> None:
+def admit(core: Core, obj: Obj) -> None:
     """Add service account, priority and the tolerations that every pod has."""
-    if old is not None:
-        return
     spec = obj["spec"]
     _set_priority(core, obj)
     name = spec.get("serviceAccountName") or "default"
     # The account `default` is made right after its namespace; only others can be missing.
     if name != "default" and core.storage.get("core/serviceaccounts", f"{obj['metadata']['namespace']}/{name}") is None:
-        told = f'error looking up service account {obj["metadata"]["namespace"]}/{name}: serviceaccount "{name}" not found'
+        told = (
+            f'error looking up service account {obj["metadata"]["namespace"]}/{name}: serviceaccount "{name}" not found'
+        )
         raise status.forbidden(PODS, obj["metadata"].get("name") or "", told)
     spec["serviceAccountName"] = spec["serviceAccount"] = name
     tolerations = spec.setdefault("tolerations", [])
@@ -63,7 +63,6 @@ def admit(core: Core, obj: Obj, old: Obj | None) -> None:
             tolerations.append(
                 {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATION_SECONDS}
             )
-    obj["status"]["qosClass"] = qos_class(spec)
 
 
 def _tolerates(toleration: Obj, taint: str) -> bool:

@@ -84,7 +84,7 @@ def _port_key(port: Obj) -> tuple[object, object]:
     return port.get("protocol") or "TCP", port.get("port")
 
 
-def admit(core: Core, obj: Obj, old: Obj | None) -> None:
+def allocate(core: Core, obj: Obj, old: Obj | None) -> None:
     """Give a service its cluster address and node ports."""
     spec = obj["spec"]
     if spec["type"] == "ExternalName":
@@ -213,7 +213,9 @@ def _port_problems(port: Obj, field: str, names: set[str], *, many: bool) -> lis
         problems.append(unsupported_value(f"{field}.protocol", port.get("protocol"), ("SCTP", "TCP", "UDP")))
     node = port.get("nodePort")
     if node and node not in _NODE_PORTS:
-        told = f"provided port is not in the valid range. The range of valid ports is {_NODE_PORTS[0]}-{_NODE_PORTS[-1]}"
+        told = (
+            f"provided port is not in the valid range. The range of valid ports is {_NODE_PORTS[0]}-{_NODE_PORTS[-1]}"
+        )
         problems.append(invalid_value(f"{field}.nodePort", node, told))
     return problems
 

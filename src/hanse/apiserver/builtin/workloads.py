@@ -98,8 +98,10 @@ def _selector_problems(obj: Obj, old: Obj | None) -> list[FieldProblem]:
         problems = [required_value("spec.selector")]
         return [*problems, _mismatch(spec)]
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        told = "empty selector is invalid for deployment" if obj["kind"] == "Deployment" else (
-            f"empty selector is invalid for {obj['kind'].lower()}"
+        told = (
+            "empty selector is invalid for deployment"
+            if obj["kind"] == "Deployment"
+            else (f"empty selector is invalid for {obj['kind'].lower()}")
         )
         return [invalid_value("spec.selector", selector, told)]
     problems = []

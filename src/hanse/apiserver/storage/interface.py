@@ -94,7 +94,7 @@ class Storage(Protocol):
 
 def stamp(body: bytes, revision: int) -> bytes:
     """Write a revision into an encoded object that has none yet."""
-    return b"%b%d\",%b" % (_STAMP, revision, memoryview(body)[len(_HEAD) :])
+    return b'%b%d",%b' % (_STAMP, revision, memoryview(body)[len(_HEAD) :])
 
 
 def restamp(value: bytes, revision: int) -> bytes:

@@ -85,7 +85,10 @@ def _external_address(obj: Obj) -> str:
     fixed = list(spec.get("externalIPs") or ())
     match spec.get("type"):
         case "LoadBalancer":
-            given = [one.get("ip") or one.get("hostname") for one in dig(obj, "status", "loadBalancer", "ingress", default=[])]
+            given = [
+                one.get("ip") or one.get("hostname")
+                for one in dig(obj, "status", "loadBalancer", "ingress", default=[])
+            ]
             return ",".join(str(one) for one in [*given, *fixed]) or "<pending>"
         case "ExternalName":
             return str(spec.get("externalName"))

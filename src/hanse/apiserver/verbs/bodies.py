@@ -12,7 +12,7 @@ from hanse.kube.resources import gvk
 
 def read_manifest(call: Call) -> Obj:
     """Decode the body and check that it is of the kind and in the namespace of the path."""
-    body = negotiation.read_body(call.request.body, call.request.headers)
+    body = negotiation.read_body(call.request.body, call.request.headers, call.served.resource.kind)
     return checked_manifest(call, body)
 
 
@@ -24,7 +24,8 @@ def checked_manifest(call: Call, body: Any) -> Obj:
             f"the object provided is unrecognized (must be of type {resource.kind}): "
             "couldn't get version/kind; json parse error: json: cannot unmarshal "
             f"{_go_kind(body)} into Go value of type struct "
-            "{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }"
+            '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } '
+            f"({call.request.body[:256].hex()})"
         )
     _check_kind(call, body)
     metadata = body.get("metadata")
@@ -75,17 +76,24 @@ def _check_kind(call: Call, body: Obj) -> None:
     if call.served.custom and (not kind or not version):
         missing = "Kind" if not kind else "apiVersion"
         raise status.bad_request(f"error decoding object: Object '{missing}' is missing")
-    if kind and kind != resource.kind:
+    group, version = (group, version) if version else (resource.group, resource.version)
+    kind = kind or resource.kind
+    if (group, version, kind) == (resource.group, resource.version, resource.kind):
+        return
+    handled = f'{kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
+    named = f"{group}/{version}" if group else version
+    if call.core.registry.find_kind(group, version, kind) is None:
         raise status.bad_request(
-            f'{kind} in version "{version or resource.version}" cannot be handled as a {resource.kind}: '
-            f"converting ({_go_type(group, version, kind)}) to ({_go_type(resource.group, '', resource.kind)}): "
-            "unknown conversion"
+            f'{handled}no kind "{kind}" is registered for version "{named}" in scheme "pkg/runtime/scheme.go:111"'
         )
-    if version and (group, version) != (resource.group, resource.version):
+    if kind != resource.kind:
         raise status.bad_request(
-            f"the API version in the data ({body.get('apiVersion')}) does not match the expected API version "
-            f"({resource.api_version})"
+            f"{handled}converting ({_go_type(group, version, kind)}) to "
+            f"({_go_type(resource.group, '', resource.kind)}): unknown conversion"
         )
+    raise status.bad_request(
+        f"the API version in the data ({named}) does not match the expected API version ({resource.api_version})"
+    )
 
 
 def _go_type(group: str, version: str, kind: str) -> str:

@@ -6,7 +6,7 @@ from hanse.apiserver import objects
 from hanse.apiserver.answers import Answer, answer_object
 from hanse.apiserver.core import Call
 from hanse.apiserver.verbs.bodies import place, read_manifest
-from hanse.apiserver.verbs.writing import own_fields, prepare_new, to_served
+from hanse.apiserver.verbs.writing import prepare_new, to_served
 from hanse.kube.errors import AlreadyExists
 from hanse.kube.manifest import Obj
 
@@ -25,9 +25,7 @@ async def create_object(call: Call, obj: Obj, *, tracked: bool = True) -> Obj:
     """Store a new object; a generated name that is taken is generated again."""
     generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
     for attempt in range(_NAME_ATTEMPTS):
-        new = prepare_new(call, objects.copy(obj))
-        if tracked:
-            new = own_fields(call, new, None)
+        new = prepare_new(call, objects.copy(obj), tracked=tracked)
         if call.options.dry_run:
             return to_served(call, new)
         try:

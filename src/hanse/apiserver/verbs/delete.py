@@ -16,7 +16,7 @@ from hanse.kube.errors import NotFound
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.runtime import timestamp
 
-_PROPAGATION = {"Orphan": "orphan", "Foreground": "foregroundDeletion", "Background": ""}
+_PROPAGATION = {"Foreground": "foregroundDeletion", "Background": "", "Orphan": "orphan"}
 # Kinds whose deletion answers with the object instead of a Status, as their upstream registries are set up.
 _RETURNS_OBJECT = frozenset(
     {
@@ -45,7 +45,12 @@ async def delete(call: Call) -> Answer:
     gone, obj = await delete_object(call, options)
     if gone and call.served.bucket not in _RETURNS_OBJECT:
         resource = call.served.resource
-        details = {"name": call.path.name, "group": resource.group, "kind": resource.plural, "uid": obj["metadata"]["uid"]}
+        details = {
+            "name": call.path.name,
+            "group": resource.group,
+            "kind": resource.plural,
+            "uid": obj["metadata"]["uid"],
+        }
         return answer_plain(call, status.success({name: value for name, value in details.items() if value}))
     return answer_object(call, to_served(call, obj))
 
@@ -105,7 +110,7 @@ def options_from(call: Call, body: Obj) -> DeleteOptions:
     if propagation and propagation not in _PROPAGATION:
         problems.append(status.unsupported_value("propagationPolicy", propagation, (*_PROPAGATION, "nil")))
     if problems:
-        raise status.invalid("", "DeleteOptions", "", problems)
+        raise status.invalid("meta.k8s.io", "DeleteOptions", "", problems)
     if orphan is not None and not propagation:
         propagation = "Orphan" if orphan else "Background"
     wanted = body.get("preconditions") or {}

@@ -22,7 +22,9 @@ async def allow_eviction(call: Call, pod: Obj, *, dry_run: bool) -> None:
     if not budgets or served is None:
         return
     if len(budgets) > 1:
-        raise status.internal("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
+        raise status.internal(
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        )
     await _take(call, served, name_of(budgets[0]), pod, dry_run=dry_run)
 
 

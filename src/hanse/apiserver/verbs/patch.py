@@ -14,19 +14,22 @@ from hanse.apiserver.core import Call
 from hanse.apiserver.schema_checks import check_shape
 from hanse.apiserver.verbs.bodies import check_name, checked_manifest, place
 from hanse.apiserver.verbs.create import create_object
-from hanse.apiserver.verbs.writing import change_object, stored_kind
+from hanse.apiserver.verbs.writing import change_object, reset_fields, stored_kind
 from hanse.kube.errors import AlreadyExists
 from hanse.kube.manifest import Obj
 from hanse.kube.patches.json_patch import apply_json_patch
 from hanse.kube.patches.merge_patch import apply_merge_patch
 from hanse.kube.patches.server_side_apply import ApplyConflict, apply
 from hanse.kube.patches.strategic_merge import apply_strategic_merge
+from hanse.kube.resources import gvk
 from hanse.kube.runtime import timestamp
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
+
+_PATCH_REFUSED = "the server rejected our request due to an error in our request"
 
 Patch = Callable[[Obj], Obj]
 
@@ -53,7 +56,7 @@ def patch_type(call: Call) -> str:
     if not call.served.custom:
         accepted.insert(2, STRATEGIC_PATCH)
     if content not in accepted:
-        raise status.unsupported_media_type(accepted)
+        raise status.unsupported_patch_type()
     if call.options.flag("force") and content != APPLY_PATCH:
         problem = status.forbidden_value("force", "may not be specified for non-apply patch")
         raise status.invalid("meta.k8s.io", "PatchOptions", "", [problem])
@@ -65,29 +68,23 @@ def patch_function(call: Call, content: str) -> Patch:
     document = _read_patch(call)
     if content == JSON_PATCH:
         if not isinstance(document, list):
-            raise status.bad_request("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch")
-        return lambda live: _attempt(call, lambda: apply_json_patch(live, document))
+            raise status.bad_request(
+                "error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch"
+            )
+        return lambda live: _attempt(lambda: apply_json_patch(live, document))
     if not isinstance(document, dict):
         raise status.bad_request("error decoding patch: the patch must be a JSON object")
     if content == MERGE_PATCH:
         return lambda live: apply_merge_patch(live, document)
     schema = call.served.schema()
-    return lambda live: _attempt(call, lambda: apply_strategic_merge(live, document, schema))
+    return lambda live: _attempt(lambda: apply_strategic_merge(live, document, schema))
 
 
-def _attempt(call: Call, step: Callable[[], Obj]) -> Obj:
+def _attempt(step: Callable[[], Obj]) -> Obj:
     try:
         return step()
-    except ValueError as error:
-        resource = call.served.resource
-        raise status.failure(
-            422,
-            "Invalid",
-            f"the server rejected our request due to an error in our request: {error}"
-            if not str(error)
-            else str(error),
-            {"name": call.path.name, "group": resource.group, "kind": resource.plural},
-        ) from None
+    except ValueError:
+        raise status.failure(422, "Invalid", _PATCH_REFUSED, {}) from None
 
 
 def _read_patch(call: Call) -> Any:
@@ -130,8 +127,12 @@ def _read_configuration(call: Call) -> Obj:
     except yaml.YAMLError as error:
         raise status.bad_request(f"error decoding YAML: {error}") from None
     config = checked_manifest(call, body)
-    if not isinstance(body, dict) or not body.get("apiVersion") or not body.get("kind"):
-        raise status.bad_request("Object 'Kind' is missing in the applied configuration")
+    group, version, kind = gvk(body)
+    if not version or not kind:
+        raise status.bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
+    if not config["metadata"].get("name"):
+        told = f"the name of the object ({call.path.name} based on URL) was undeterminable: name must be provided"
+        raise status.bad_request(told)
     place(call, config)
     check_name(call, config)
     if config["metadata"].get("managedFields"):
@@ -150,6 +151,7 @@ def _applied(call: Call, live: Obj | None, config: Obj) -> Obj:
             schema=stored_kind(call).schema(),
             now=timestamp(call.core.runtime.now()),
             subresource=call.path.subresource,
+            ignore=reset_fields(stored_kind(call), call.path.subresource),
         )
     except ApplyConflict as refused:
         causes = [

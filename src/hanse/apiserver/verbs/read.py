@@ -102,9 +102,7 @@ def _check_not_future(version: str, current: int) -> int:
     if revision > current:
         details = {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}
         details["retryAfterSeconds"] = 1  # type: ignore[assignment]
-        raise status.failure(
-            504, "Timeout", f"Too large resource version: {revision}, current: {current}", details
-        )
+        raise status.failure(504, "Timeout", f"Too large resource version: {revision}, current: {current}", details)
     return revision
 
 
@@ -114,7 +112,7 @@ def parse_version(text: str) -> int:
         return 0
     if not text.isascii() or not text.isdigit():
         problem = status.invalid_value("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
-        raise status.bad_request(f"{problem.field}: {problem.message}")
+        raise status.bad_request(f"invalid resource version: {problem.field}: {problem.message}")
     return int(text)
 
 
@@ -167,4 +165,4 @@ def _read_token(token: str) -> tuple[int, str]:
         decoded = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         return int(decoded["rv"]), str(decoded["start"])
     except (binascii.Error, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-        raise status.bad_request("continue key is not valid") from None
+        raise status.bad_request("invalid continue token: continue key is not valid") from None

@@ -58,7 +58,9 @@ async def rules_review(call: Call) -> Answer:
     if not namespace:
         raise status.bad_request("no namespace on request")
     everything = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, {"verbs": ["*"], "nonResourceURLs": ["*"]}]
-    rules = everything if call.identity.is_master else [one for one, _ in rules_for(call.core, call.identity, namespace)]
+    rules = (
+        everything if call.identity.is_master else [one for one, _ in rules_for(call.core, call.identity, namespace)]
+    )
     told = {
         "resourceRules": [rule for rule in rules if rule.get("resources")],
         "nonResourceRules": [rule for rule in rules if rule.get("nonResourceURLs")],

@@ -102,4 +102,3 @@ def _set(obj: Obj, path: tuple[str, ...], value: int) -> None:
     for step in path[:-1]:
         obj = obj.setdefault(step, {})
     obj[path[-1]] = value
-

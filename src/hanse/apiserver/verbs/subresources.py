@@ -45,7 +45,9 @@ async def bind(call: Call) -> Answer:
         return pod
 
     await change_object(on_pod, bound, subresource="binding")
-    return answer_plain(call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201)
+    return answer_plain(
+        call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201
+    )
 
 
 def _set_scheduled(pod: Obj, now: str) -> None:
@@ -68,7 +70,9 @@ async def evict(call: Call) -> Answer:
     options = options_from(call, eviction.get("deleteOptions") or {})
     await allow_eviction(call, pod, dry_run=options.dry_run)
     await delete_object(call, options)
-    return answer_plain(call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201)
+    return answer_plain(
+        call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201
+    )
 
 
 async def finalize(call: Call) -> Answer:
@@ -94,4 +98,3 @@ async def log(call: Call) -> Answer:
         raise status.internal("there is no kubelet that could be asked for logs")
     text = await call.core.pod_logs(call.namespace, call.path.name, call.options.as_mapping())
     return Answer(200, text, "text/plain")
-

@@ -41,8 +41,11 @@ def to_served(call: Call, obj: Obj) -> Obj:
     return {**call.served.conversion.from_stored(obj), "kind": resource.kind, "apiVersion": resource.api_version}
 
 
-def prepare_new(call: Call, obj: Obj) -> Obj:
-    """Make a submitted manifest into the object that will be stored, or refuse it."""
+def prepare_new(call: Call, obj: Obj, *, tracked: bool = True) -> Obj:
+    """Make a submitted manifest into the object that will be stored, or refuse it.
+
+    Field ownership is settled before the server fills in what it alone decides, so that nobody owns that.
+    """
     admission.check_namespace_accepts(call, obj)
     check_shape(call, obj)
     obj = to_stored(call, obj)
@@ -53,35 +56,41 @@ def prepare_new(call: Call, obj: Obj) -> Obj:
     for name in (*_SERVER_OWNED, "resourceVersion", "selfLink"):
         metadata.pop(name, None)
     _generate_name(call, metadata)
+    kind.strategy.defaults(obj)
+    fill_custom_defaults(kind, obj)
+    admission.admit_new(call, kind, obj)
+    if tracked:
+        obj = own_fields(call, obj, None)
+    metadata = obj["metadata"]
     metadata["uid"] = call.core.runtime.uid()
     metadata["creationTimestamp"] = timestamp(call.core.runtime.now())
     if kind.strategy.counts_generation:
         metadata["generation"] = 1
     _reset_status(kind, obj)
     kind.strategy.prepare_create(obj)
-    kind.strategy.defaults(obj)
-    fill_custom_defaults(kind, obj)
-    admission.admit_new(call, kind, obj)
+    admission.allocate(call, kind, obj, None)
     _validate(kind, obj, None)
     return obj
 
 
-def prepare_change(call: Call, new: Obj, old: Obj, subresource: str = "") -> Obj:
+def prepare_change(call: Call, new: Obj, old: Obj, subresource: str = "", *, tracked: bool = True) -> Obj:
     """Make a submitted manifest into the next state of a stored object, or refuse it."""
     check_shape(call, new)
-    new, old = to_stored(call, new), to_stored(call, old)
+    new = to_stored(call, new)
     kind = stored_kind(call)
     _keep_server_metadata(call, new, old)
+    kind.strategy.defaults(new)
+    fill_custom_defaults(kind, new)
+    if tracked:
+        new = own_fields(call, new, old, subresource)
     if subresource == "status":
         new = _only_status(kind, new, old)
     elif subresource != "finalize":
-        if kind.has_status:
+        if kind.has_status and subresource != "binding":
             _keep(new, old, "status")
         kind.strategy.prepare_update(new, old)
-    kind.strategy.defaults(new)
-    fill_custom_defaults(kind, new)
     if not subresource:
-        admission.admit_change(call, kind, new, old)
+        admission.allocate(call, kind, new, old)
     if kind.strategy.counts_generation and _counted(kind, new) != _counted(kind, old):
         new["metadata"]["generation"] = int(old["metadata"].get("generation") or 0) + 1
     _validate(kind, new, old)
@@ -98,7 +107,15 @@ def own_fields(call: Call, new: Obj, old: Obj | None, subresource: str = "") -> 
         schema=kind.schema(),
         now=timestamp(call.core.runtime.now()),
         subresource=subresource,
+        ignore=reset_fields(kind, subresource),
     )
+
+
+def reset_fields(kind: Served, subresource: str) -> tuple[tuple[str, ...], ...]:
+    """Return the fields that an endpoint puts back to what they were, and that a client cannot own through it."""
+    if subresource == "status":
+        return (("spec",), ("metadata",)) if kind.custom else (("spec",),)
+    return (("status",),) if kind.has_status else ()
 
 
 async def change_object(call: Call, transform: Transform, *, subresource: str = "", tracked: bool = True) -> Obj:
@@ -117,9 +134,7 @@ async def change_object(call: Call, transform: Transform, *, subresource: str = 
         live = to_served(call, stored)
         wanted = transform(objects.copy(live))
         check_preconditions(call, wanted, live)
-        new = prepare_change(call, wanted, live, subresource)
-        if tracked:
-            new = own_fields(call, new, stored, subresource)
+        new = prepare_change(call, wanted, stored, subresource, tracked=tracked)
         new["metadata"]["resourceVersion"] = str(record.revision)
         if new == stored or call.options.dry_run:
             return to_served(call, new)
@@ -140,7 +155,12 @@ def check_preconditions(call: Call, wanted: Obj, live: Obj) -> None:
     uid = wanted["metadata"].get("uid")
     if uid and uid != live["metadata"]["uid"]:
         told = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {live['metadata']['uid']}"
-        raise status.conflict(call.served.resource, name, told)
+        key = f"/registry/{call.served.resource.plural}/{objects.path_of(call.namespace, name)}"
+        raise status.conflict(
+            call.served.resource,
+            name,
+            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {told}",
+        )
 
 
 def is_finished(*, kind: Served, obj: Obj) -> bool:
@@ -208,14 +228,18 @@ def _keep(new: Obj, old: Obj, field: str) -> None:
 
 
 def _counted(kind: Served, obj: Obj) -> Obj:
-    skipped = ("metadata", "kind", "apiVersion", "status") if not kind.custom or kind.has_status else ("metadata", "kind", "apiVersion")
+    skipped = {"metadata", "kind", "apiVersion"}
+    if not kind.custom or kind.has_status:
+        skipped.add("status")
     return {name: value for name, value in obj.items() if name not in skipped}
 
 
 def _validate(kind: Served, new: Obj, old: Obj | None) -> None:
-    problems = metadata_problems(new["metadata"], kind.strategy.name_rule) if new["metadata"].get("name") else [
-        status.required_value("metadata.name", "name or generateName is required")
-    ]
+    problems = (
+        metadata_problems(new["metadata"], kind.strategy.name_rule)
+        if new["metadata"].get("name")
+        else [status.required_value("metadata.name", "name or generateName is required")]
+    )
     if old is not None:
         problems += _metadata_changes(new["metadata"], old["metadata"])
     problems += kind.strategy.validate(new, old)

@@ -38,14 +38,18 @@ class Comparison:
 
 @dataclass(slots=True)
 class _Findings:
+    merged: bool
     added: list[Path] = field(default_factory=list)
     modified: list[Path] = field(default_factory=list)
     removed: list[Path] = field(default_factory=list)
 
 
-def compare(old: Any, new: Any, kind: FieldType) -> Comparison:
-    """Return the difference between two objects of one type."""
-    found = _Findings()
+def compare(old: Any, new: Any, kind: FieldType, *, merged: bool = False) -> Comparison:
+    """Return the difference between two objects of one type.
+
+    `merged` says that the new one has a configuration laid over it, in which an empty map is something to own.
+    """
+    found = _Findings(merged)
     _compare(old, new, kind, (), found)
     return Comparison(
         FieldSet.from_paths(found.added), FieldSet.from_paths(found.modified), FieldSet.from_paths(found.removed)
@@ -117,7 +121,9 @@ def _compare_maps(old: Any, new: Any, kind: FieldType, path: Path, found: _Findi
         step = f"f:{key}"
         # A struct that is there as a whole holds its zero values; one that is not there holds nothing.
         left = ABSENT if old is ABSENT else kind.stored(key, before.get(key, ABSENT))
-        right = ABSENT if new is ABSENT else kind.stored(key, after.get(key, ABSENT))
+        right = after.get(key, ABSENT)
+        if new is not ABSENT and (right is ABSENT or not found.merged):
+            right = kind.stored(key, right)
         if left is not ABSENT or right is not ABSENT:
             _compare(left, right, kind.at(step), (*path, step), found)
 

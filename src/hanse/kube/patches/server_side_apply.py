@@ -14,7 +14,8 @@ from typing import Any
 import orjson
 
 from hanse.kube.manifest import Obj, annotations_of, uid_of
-from hanse.kube.patches.field_merge import compare, merge, remove
+from hanse.kube.patches.field_checks import check_config
+from hanse.kube.patches.field_merge import Comparison, compare, merge, remove
 from hanse.kube.patches.field_sets import FieldSet, readable
 from hanse.kube.patches.field_types import FieldType, field_type
 from hanse.kube.patches.managed_fields import Entry, Managed, Manager, owned
@@ -65,12 +66,14 @@ def apply(
     Raises ApplyConflict unless forced, and ValueError for a configuration that its schema cannot hold.
     """
     kind = field_type(schema)
+    check_config(config, kind)
     writer = Manager(manager or "unknown", "Apply", config["apiVersion"], subresource)
     managed = Managed.read((live or {}).get("metadata", {}).get("managedFields") or ())
     before = _without_managed(live) if live is not None else {}
     if live is not None and not managed:
         first = Manager("before-first-apply", "Update", config["apiVersion"], subresource)
-        managed.put(Entry(first, owned(compare({}, before, kind).written), now))
+        written = compare({}, before, kind).ignoring(_ignored(ignore)).written
+        managed.put(Entry(first, owned(written), now))
     session = _Apply(before, config, kind, writer, _ignored(ignore))
     conflicts = [] if force else session.conflicts(managed)
     if manager == _KUBECTL:
@@ -100,7 +103,7 @@ class _Apply:
 
     def conflicts(self, managed: Managed) -> list[Conflict]:
         """Return the fields of others that the configuration changes, in the order of the server's message."""
-        changed = self._comparison(self._pruned(managed)).written
+        changed = self._compared(self._pruned(managed)[0]).ignoring(self._ignored).written
         others = sorted(
             (entry for entry in managed.values() if entry.manager.identity != self._writer.identity),
             key=lambda entry: _identifier(entry.manager),
@@ -109,25 +112,29 @@ class _Apply:
 
     def finish(self, managed: Managed, now: str) -> Obj:
         """Take the fields over, and return the object."""
-        result = self._pruned(managed)
+        hollow, result = self._pruned(managed)
         previous = managed.get(self._writer.identity)
-        comparison = self._comparison(result)
+        everything = self._compared(hollow)
+        comparison = everything.ignoring(self._ignored)
         for entry in list(managed.values()):
             if entry.manager.identity != self._writer.identity:
                 managed.put(entry.losing(comparison.written).losing(comparison.removed))
-        unchanged = compare(self._live, result, self._kind).same
+        unchanged = everything.same and _filled(self._live) == _filled(result)
         time = (previous.time if previous else "") if unchanged else now
         managed.put(Entry(self._writer, owned(self._fields), time))
         return result
 
-    def _comparison(self, result: Obj) -> Any:
-        return compare(self._live, result, self._kind).ignoring(self._ignored)
+    def _compared(self, result: Obj) -> Comparison:
+        return compare(self._live, result, self._kind, merged=True)
 
-    def _pruned(self, managed: Managed) -> Obj:
-        """Return the merged object without what the manager gave up and nobody else owns."""
+    def _pruned(self, managed: Managed) -> tuple[Obj, Obj]:
+        """Return the merged object without what the manager gave up and nobody else owns.
+
+        It comes twice: with null in place of what lost all its fields, which still belongs to its owners, and without.
+        """
         last = managed.get(self._writer.identity)
         if last is None or last.fields.empty:
-            return self._merged
+            return self._merged, self._merged
         kind, merged = self._kind, self._merged
         given_up = last.fields.with_declared_parents(kind)
         bare = remove(merged, given_up, kind, keep_emptied=True)
@@ -139,8 +146,8 @@ class _Apply:
         kept = FieldSet.of(bare, kind.schema).with_declared_parents(kind).union(claimed.with_declared_parents(kind))
         bare = remove(merged, everything.difference(kept), kind, keep_emptied=True)
         left = FieldSet.of(bare, kind.schema).with_declared_parents(kind)
-        result: Obj = remove(merged, everything.difference(left).intersection(given_up), kind)
-        return result
+        gone = everything.difference(left).intersection(given_up)
+        return remove(merged, gone, kind, keep_emptied=True), remove(merged, gone, kind)
 
 
 def track_update(
@@ -226,6 +233,16 @@ def _identifier(manager: Manager) -> str:
     name, operation, version, subresource = manager.identity
     parts = {"manager": name, "operation": operation, "apiVersion": version, "subresource": subresource}
     return orjson.dumps({key: value for key, value in parts.items() if value}).decode()
+
+
+def _filled(value: Any) -> Any:
+    """Return a value without what is empty in it; unlike a comparison of fields this keeps the order of lists."""
+    if isinstance(value, dict):
+        inner = {key: _filled(child) for key, child in value.items()}
+        return {key: child for key, child in inner.items() if child not in (None, {}, [])}
+    if isinstance(value, list):
+        return [_filled(child) for child in value]
+    return value
 
 
 def _ignored(ignore: Ignore) -> FieldSet:

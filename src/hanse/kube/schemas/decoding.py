@@ -7,7 +7,7 @@ the struct, and under strict field validation every unknown field is reported.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,7 @@ class DecodeErrors:
 
 def decode_errors(schema: Schema, obj: Any) -> DecodeErrors:
     """Return what a server's decoder would refuse in an object of a built-in kind; the object is left as it is."""
-    refusal = next(_refusals(schema, obj, _Place("", "", "")), "")
+    refusal = next(_refusals(schema, obj, _Place("", "")), "")
     return DecodeErrors(refusal, tuple(_unknown(schema, obj, "")))
 
 
@@ -54,11 +54,10 @@ class _Place:
 
     struct: str
     fields: str
-    go_type: str
 
     def into(self, schema: Schema, field: str) -> _Place:
         struct = schema.name.rpartition(".")[2]
-        return _Place(struct, f"{self.fields}.{field}" if self.fields else field, "")
+        return _Place(struct, f"{self.fields}.{field}" if self.fields else field)
 
     def refuses(self, found: str, go_type: str) -> str:
         if self.struct:
@@ -70,7 +69,7 @@ def _refusals(schema: Schema, value: Any, place: _Place) -> Iterator[str]:
     if value is None or schema.preserve_unknown:
         return
     if schema.name in _SPECIAL or schema.int_or_string:
-        yield from _SPECIAL.get(schema.name, _int_or_string)(value)
+        yield from _SPECIAL.get(schema.name, _int_or_string)(value, place)
     elif schema.type == "object":
         yield from _object_refusals(schema, value, place)
     elif schema.type == "array":
@@ -155,15 +154,15 @@ def _go_type(schema: Schema) -> str:
     return _SCALARS.get(schema.type, "interface {}")
 
 
-def _int_or_string(value: Any) -> Iterator[str]:
+def _int_or_string(value: Any, place: _Place) -> Iterator[str]:
     if isinstance(value, str):
         return
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**31) <= value < 2**31:
         exact = isinstance(value, int | float) and not isinstance(value, bool)
-        yield f"json: cannot unmarshal {_found(value, exact=exact)} into Go value of type int32"
+        yield place.refuses(_found(value, exact=exact), "int32")
 
 
-def _quantity(value: Any) -> Iterator[str]:
+def _quantity(value: Any, _place: _Place) -> Iterator[str]:
     text = value if isinstance(value, str) else str(value)
     try:
         parse_quantity(text.strip())
@@ -171,10 +170,10 @@ def _quantity(value: Any) -> Iterator[str]:
         yield str(error)
 
 
-def _time(layout: str) -> Any:
-    def check(value: Any) -> Iterator[str]:
+def _time(layout: str) -> Callable[[Any, _Place], Iterator[str]]:
+    def check(value: Any, place: _Place) -> Iterator[str]:
         if not isinstance(value, str):
-            yield f"json: cannot unmarshal {_found(value)} into Go value of type string"
+            yield place.refuses(_found(value), "string")
             return
         is_time = format_check("date-time")
         if is_time is not None and not is_time(value):

@@ -1,0 +1,72 @@
+"""From a CustomResourceDefinition to the kinds that it has the server serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from hanse.apiserver.builtin.strategy import Getter, Strategy
+from hanse.apiserver.jsonpath import JsonPath
+from hanse.apiserver.kinds import ALL_VERBS, Subresource, bucket_of, subresource
+from hanse.apiserver.registry import Served
+from hanse.kube.manifest import Obj, dig
+from hanse.kube.resources import Resource
+from hanse.kube.schemas import Schema, schema_from_crd
+
+
+def kinds_of(crd: Obj) -> list[Served]:
+    """Return the served versions of a definition, as the registry wants them."""
+    spec = crd["spec"]
+    return [_served(spec, version) for version in spec["versions"] if version.get("served")]
+
+
+def _served(spec: Obj, version: Obj) -> Served:
+    names = spec["names"]
+    parts = _parts(names["kind"], version)
+    resource = Resource(
+        spec["group"],
+        version["name"],
+        names["plural"],
+        names["kind"],
+        namespaced=spec["scope"] == "Namespaced",
+        verbs=frozenset(ALL_VERBS),
+        subresources=frozenset(parts),
+        short_names=tuple(names.get("shortNames") or ()),
+        singular=names.get("singular") or names["kind"].lower(),
+        categories=tuple(names.get("categories") or ()),
+    )
+    return Served(
+        resource,
+        bucket_of(spec["group"], names["plural"]),
+        parts,
+        Strategy(counts_generation=True, selectable=_selectable(version), needs_version=True),
+        _schema(dig(version, "schema", "openAPIV3Schema", default={})),
+        custom=True,
+        definition=version,
+    )
+
+
+def _parts(kind: str, version: Obj) -> dict[str, Subresource]:
+    declared: dict[str, Any] = version.get("subresources") or {}
+    return {name: subresource(name, kind) for name in ("status", "scale") if name in declared}
+
+
+def _schema(openapi: Obj) -> Callable[[], Schema | None]:
+    # Built when the first object of the kind is written, once.
+    return cache(lambda: schema_from_crd(openapi))
+
+
+def _selectable(version: Obj) -> dict[str, Getter]:
+    fields = [str(one["jsonPath"]) for one in version.get("selectableFields") or ()]
+    return {path.lstrip("."): _getter(JsonPath.parse(path)) for path in fields}
+
+
+def _getter(path: JsonPath) -> Getter:
+    def get(obj: Obj) -> str:
+        found = path.find(obj)
+        if not found or found[0] is None:
+            return ""
+        return str(found[0]).lower() if isinstance(found[0], bool) else str(found[0])
+
+    return get

@@ -1,0 +1,110 @@
+"""Namespaces: each has its service account and root certificate; one that terminates is emptied first."""
+
+from __future__ import annotations
+
+from hanse.apiserver import objects
+from hanse.apiserver.bootstrap import make
+from hanse.apiserver.core import Core
+from hanse.apiserver.loops.worker import Worker
+from hanse.apiserver.registry import Served
+from hanse.apiserver.storage import Change, Stale
+from hanse.apiserver.system_writes import delete_as_server
+from hanse.kube.manifest import Obj, is_deleting
+
+_BUCKET = "core/namespaces"
+
+
+class Namespaces:
+    """Furnishes new namespaces and empties those that go."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._worker: Worker[str] = Worker("namespaces", core.runtime, self._reconcile)
+        self._terminating: set[str] = set()
+
+    async def start(self) -> None:
+        """Look at every namespace once, then follow."""
+        self._core.hub.listen(self._hear)
+        for record in self._core.storage.scan(_BUCKET):
+            self._worker.add(record.path)
+        self._worker.start()
+
+    async def stop(self) -> None:
+        """Stop following."""
+        await self._worker.stop()
+
+    def _hear(self, change: Change) -> None:
+        if change.bucket == _BUCKET:
+            self._worker.add(change.path)
+            return
+        namespace = change.path.partition("/")[0]
+        # Content of a terminating namespace that went, or that a finalizer let go, may have been the last.
+        if change.deleted and (namespace in self._terminating or change.bucket in _FURNITURE_BUCKETS):
+            self._worker.add(namespace)
+
+    async def _reconcile(self, name: str) -> None:
+        record = self._core.storage.get(_BUCKET, name)
+        if record is None:
+            self._terminating.discard(name)
+            return
+        namespace = objects.decode(record.value, "v1", "Namespace")
+        if is_deleting(namespace):
+            self._terminating.add(name)
+            await self._empty(namespace, record.revision)
+            return
+        for manifest in _furniture(name):
+            await make(self._core, manifest)
+
+    async def _empty(self, namespace: Obj, revision: int) -> None:
+        name = namespace["metadata"]["name"]
+        left = 0
+        for kind in self._namespaced():
+            for record in self._core.storage.scan(kind.bucket, f"{name}/"):
+                head = objects.head_of(record.value)
+                await delete_as_server(self._core, kind, name, head.name, propagation="Background")
+            left += len(self._core.storage.scan(kind.bucket, f"{name}/"))
+        if not left:
+            await self._release(namespace, revision)
+
+    def _namespaced(self) -> list[Served]:
+        kinds = (self._core.registry.of_bucket(bucket) for bucket in self._core.storage.buckets())
+        return [kind for kind in kinds if kind is not None and kind.resource.namespaced]
+
+    async def _release(self, namespace: Obj, revision: int) -> None:
+        served = self._core.registry.find("", "v1", "namespaces")
+        spec = namespace.get("spec") or {}
+        rest = [one for one in spec.get("finalizers") or [] if one != "kubernetes"]
+        namespace["spec"] = {**spec, "finalizers": rest} if rest else {}
+        if served is None:
+            return
+        try:
+            if rest or namespace["metadata"].get("finalizers"):
+                await self._core.replace(served, namespace, revision)
+            else:
+                await self._core.remove(served, namespace, revision)
+        except Stale:
+            self._worker.add(namespace["metadata"]["name"])
+
+
+_FURNITURE_BUCKETS = ("core/serviceaccounts", "core/configmaps")
+
+
+def _furniture(namespace: str) -> list[Obj]:
+    told = (
+        "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+        "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of "
+        "Kubernetes clusters."
+    )
+    return [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": namespace}},
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": "kube-root-ca.crt",
+                "namespace": namespace,
+                "annotations": {"kubernetes.io/description": told},
+            },
+            "data": {"ca.crt": ""},
+        },
+    ]

@@ -1,0 +1,108 @@
+"""The work queue: each key once, one worker a key, later, fairly."""
+
+import asyncio
+
+import pytest
+
+from hanse.kube.queue import WorkQueue
+from hanse.kube.runtime import SeededRuntime
+
+pytestmark = pytest.mark.looptime
+
+
+@pytest.fixture
+def queue():
+    return WorkQueue(SeededRuntime())
+
+
+async def take(queue):
+    async with asyncio.timeout(1000):
+        return await queue.get()
+
+
+async def test_a_key_added_twice_is_worked_on_once(queue):
+    queue.add("a")
+    queue.add("a")
+    queue.add("b")
+
+    assert [await take(queue), await take(queue)] == ["a", "b"]
+    assert len(queue) == 0
+
+
+async def test_a_key_that_changes_while_worked_on_waits_for_its_worker(queue):
+    queue.add("a")
+    key = await take(queue)
+    queue.add("a")
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(queue.get(), 5)
+
+    queue.done(key)
+    assert await take(queue) == "a"
+
+
+async def test_of_several_delays_the_earliest_counts(queue):
+    start = asyncio.get_running_loop().time()
+    queue.add_after("a", 30)
+    queue.add_after("a", 10)
+    queue.add_after("a", 20)
+
+    await take(queue)
+
+    assert asyncio.get_running_loop().time() - start == pytest.approx(10)
+    queue.done("a")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(queue.get(), 100)
+
+
+async def test_pauses_of_a_failing_key_grow_to_a_limit_and_start_anew_when_forgotten(queue):
+    pauses = []
+    for _ in range(14):
+        pauses.append(queue.retry("a"))
+        await take(queue)
+        queue.done("a")
+
+    assert all(later > earlier for earlier, later in zip(pauses[:8], pauses[1:9], strict=True))
+    assert max(pauses) <= 60
+    queue.forget("a")
+    assert queue.retry("a") <= 0.05
+
+
+async def test_owners_take_turns_so_that_a_noisy_one_starves_nobody():
+    queue = WorkQueue(SeededRuntime(), owner=lambda key: key[0])
+    for number in range(100):
+        queue.add(("noisy", number))
+    queue.add(("quiet", 0))
+
+    first = [await take(queue) for _ in range(3)]
+
+    assert ("quiet", 0) in first
+
+
+async def test_waiting_workers_are_woken_one_a_key(queue):
+    workers = [asyncio.create_task(queue.get()) for _ in range(3)]
+    await asyncio.sleep(0)
+    for key in "abc":
+        queue.add(key)
+
+    assert sorted(await asyncio.gather(*workers)) == ["a", "b", "c"]
+
+
+async def test_a_cancelled_worker_loses_no_key(queue):
+    workers = [asyncio.create_task(queue.get()) for _ in range(2)]
+    await asyncio.sleep(0)
+    queue.add("a")
+    workers[0].cancel()
+
+    assert await asyncio.wait_for(workers[1], 5) == "a"
+
+
+async def test_idle_means_nothing_waits_and_nobody_works(queue):
+    queue.add("a")
+    key = await take(queue)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(queue.wait_idle(), 5)
+
+    queue.done(key)
+
+    await asyncio.wait_for(queue.wait_idle(), 5)
