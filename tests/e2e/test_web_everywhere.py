@@ -89,7 +89,7 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
         wait_for_spread(federation, dict.fromkeys(MEMBERS, 3))
 
     # Deleted, it is gone everywhere, and nothing else is.
-    federation.kubectl("federation", "delete", "-f", "examples/web", "--wait=false")
+    federation.kubectl("federation", "delete", "-f", "examples/web", "--wait=false", "--ignore-not-found")
     interrupt()
     wait_until(lambda: not any(leftovers(federation, member) for member in MEMBERS), seconds=60, what="clean members")
     wait_until(lambda: "shop" not in namespaces(federation, "federation"), seconds=60, what="the namespace gone")

@@ -82,7 +82,7 @@ def rules_for(core: Core, identity: Identity, namespace: str) -> Iterator[tuple[
 def _told(kind: str, binding: Obj, identity: Identity) -> str:
     metadata, role = binding["metadata"], binding["roleRef"]
     named = f"{metadata['name']}/{metadata['namespace']}" if "namespace" in metadata else metadata["name"]
-    subject = next((one for one in binding.get("subjects") or [] if _is_subject(one, identity, "")), {})
+    subject: Obj = next((one for one in binding.get("subjects") or [] if _is_subject(one, identity, "")), {})
     shown = f'{subject.get("kind", "User")} "{subject.get("name", identity.user)}"'
     return f'RBAC: allowed by {kind} "{named}" of {role["kind"]} "{role["name"]}" to {shown}'
 
@@ -125,7 +125,7 @@ def _allows(rule: Obj, asked: Attributes) -> bool:
 
 
 def _covers(values: list[str] | None, wanted: str) -> bool:
-    return bool(values) and ("*" in values or wanted in values)
+    return values is not None and ("*" in values or wanted in values)
 
 
 def _covers_resource(resources: list[str], asked: Attributes) -> bool:

@@ -98,7 +98,8 @@ def _priority_classes() -> list[Obj]:
             (
                 "system-cluster-critical",
                 2_000_000_000,
-                "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+                "Used for system critical pods that must run in the cluster, but can be moved to another node if "
+                "necessary.",
             ),
             (
                 "system-node-critical",

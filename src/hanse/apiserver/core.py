@@ -11,7 +11,7 @@ from hanse.apiserver.identity import Identity
 from hanse.apiserver.registry import Registry, Served
 from hanse.apiserver.requests import Options, ResourcePath
 from hanse.apiserver.storage import Record, Stale, Storage
-from hanse.kube.manifest import Obj, key_of
+from hanse.kube.manifest import Obj, is_deleting, key_of
 from hanse.kube.runtime import Runtime
 from hanse.kube.transport import Request
 
@@ -53,7 +53,8 @@ class Core:
         try:
             record = await self.storage.write(served.bucket, objects.path_of(*key), objects.encode(obj), 0)
         except Stale:
-            raise status.already_exists(served.resource, key.name) from None
+            held = self.read(served, key.namespace, key.name)
+            raise status.already_exists(served.resource, key.name, leaving=bool(held and is_deleting(held))) from None
         return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(record.revision)}}
 
     async def replace(self, served: Served, obj: Obj, revision: int) -> Obj:

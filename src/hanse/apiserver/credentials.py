@@ -82,7 +82,7 @@ class CertificateAuthority:
         return _pem(self._certificate)
 
     def serving(self, *, runtime: Runtime, names: tuple[str, ...] = ()) -> ServingCredentials:
-        """Return the serving certificate for loopback and further names, made anew when it lacks one or nears its end."""
+        """Return the serving certificate for loopback and further names, new when it lacks one or nears its end."""
         certificate_file, key_file = self._folder / "server.crt", self._folder / "server.key"
         wanted = tuple(dict.fromkeys((*_LOOPBACK, *names)))
         now = datetime.fromtimestamp(runtime.now(), UTC)
@@ -199,7 +199,7 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 def _read_key(file: Path) -> ec.EllipticCurvePrivateKey:
     key = serialization.load_pem_private_key(file.read_bytes(), password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError(f"{file} is not an elliptic-curve key")
+        raise TypeError(f"{file} is not an elliptic-curve key")
     return key
 
 

@@ -13,6 +13,8 @@ from hanse.apiserver.negotiation import wants_aggregated_discovery
 from hanse.apiserver.registry import Registry, Served
 from hanse.kube.manifest import Obj
 
+# The order in which upstream lists the verbs of custom kinds.
+_CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -69,7 +71,7 @@ def _legacy_entries(served: Served) -> Iterable[Obj]:
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": sorted(resource.verbs),
+        "verbs": _CUSTOM_VERBS if served.custom else sorted(resource.verbs),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)
@@ -78,7 +80,8 @@ def _legacy_entries(served: Served) -> Iterable[Obj]:
     if "get" in resource.verbs:
         entry["storageVersionHash"] = _storage_hash(served)
     yield entry
-    for name, part in sorted(served.subresources.items()):
+    # Custom kinds name status before scale.
+    for name, part in sorted(served.subresources.items(), reverse=served.custom):
         below: Obj = {"name": f"{resource.plural}/{name}", "singularName": "", "namespaced": resource.namespaced}
         if part.group:
             below |= {"group": part.group, "version": part.version}

@@ -90,7 +90,12 @@ async def _answer(core: Core, request: Request, identity: Identity) -> Answer | 
     if verb in _OPTION_KINDS:
         options.check_write(_OPTION_KINDS[verb])
     call = Call(core, identity, request, path, options, served, verb)
-    return await _verb_for(call)(call)
+    if served.bucket == "core/endpoints":
+        call.warnings.append("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+    try:
+        return await _verb_for(call)(call)
+    except ApiError as error:
+        return Answer(error.code, status.status_body(error), warnings=tuple(call.warnings))
 
 
 def _answer_plain(core: Core, request: Request, identity: Identity) -> Answer:
@@ -148,7 +153,9 @@ def _verb_for(call: Call) -> Verb:
 def _part_verb(call: Call, part: str) -> Verb:
     known = call.served.subresources.get(part)
     if known is None:
-        raise status.no_such_resource()
+        raise (
+            status.not_found(call.served.resource, call.path.name) if call.served.custom else status.no_such_resource()
+        )
     if call.verb not in known.verbs:
         raise status.method_not_allowed()
     special = _PART_VERBS.get((part, call.verb))

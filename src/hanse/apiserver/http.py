@@ -60,7 +60,8 @@ class Listener:
         for connection in list(self._handler.connections):
             if connection.transport is not None:
                 connection.transport.abort()
-        await self._handler.shutdown(timeout=0)
+        # A timeout of 0 would mean to wait without end.
+        await self._handler.shutdown(timeout=0.1)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         try:

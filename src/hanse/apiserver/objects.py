@@ -24,6 +24,9 @@ class _Head(msgspec.Struct, gc=False):
 _heads = msgspec.json.Decoder(_Head)
 
 
+_NOT_STORED = ("metadata", "kind", "apiVersion")
+
+
 def head_of(value: bytes) -> _HeadMetadata:
     """Read name, namespace, uid and labels without parsing the rest."""
     return _heads.decode(value).metadata
@@ -32,11 +35,8 @@ def head_of(value: bytes) -> _HeadMetadata:
 def encode(obj: Obj) -> bytes:
     """Encode an object for storage: metadata first, without revision, kind and apiVersion."""
     metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
-    body: dict[str, Any] = {"metadata": metadata}
-    for name, value in obj.items():
-        if name not in ("metadata", "kind", "apiVersion"):
-            body[name] = value
-    return orjson.dumps(body)
+    rest: dict[str, Any] = {name: value for name, value in obj.items() if name not in _NOT_STORED}
+    return orjson.dumps({"metadata": metadata, **rest})
 
 
 def decode(value: bytes, api_version: str, kind: str) -> Obj:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hanse.apiserver import status
 from hanse.apiserver.core import Call
+from hanse.apiserver.go_shape import write_as_go
 from hanse.apiserver.registry import Served
 from hanse.apiserver.status import FieldProblem
 from hanse.kube.manifest import Obj
@@ -19,19 +20,14 @@ def check_shape(call: Call, obj: Obj) -> None:
     if schema is None:
         return
     wanted = call.options.text("fieldValidation") or "Warn"
-    if call.served.custom:
-        unknown = prune(schema, obj)
-    else:
-        unknown = _decoded(call, schema, obj)
+    unknown = prune(schema, obj) if call.served.custom else _decoded(call, schema, obj)
     if not unknown or wanted == "Ignore":
         return
     told = [f'unknown field "{path}"' for path in unknown]
     if wanted == "Strict":
         resource = call.served.resource
-        handled = "" if call.served.custom else f" cannot be handled as a {resource.kind}"
-        raise status.bad_request(
-            f'{resource.kind} in version "{resource.version}"{handled}: strict decoding error: {", ".join(told)}'
-        )
+        handled = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+        raise status.bad_request(f"{handled}: strict decoding error: {', '.join(told)}")
     call.warnings += [one for one in told if one not in call.warnings]
 
 
@@ -44,41 +40,8 @@ def _decoded(call: Call, schema: Schema, obj: Obj) -> list[str]:
         )
     if errors.unknown:
         prune(schema, obj)
-    _drop_empty(schema, obj)
+    write_as_go(call.served.resource.api_version, obj)
     return list(errors.unknown)
-
-
-def _drop_empty(schema: Schema, obj: Obj) -> None:
-    """Remove what a Go server would not write back: nulls, and empty maps and lists of optional fields."""
-    dropped = []
-    for name, value in obj.items():
-        child = schema.child(name)
-        if value is None:
-            dropped.append(name)
-        elif isinstance(value, dict):
-            if child is None:
-                continue
-            if not value and child.additional is not None and name not in schema.required:
-                dropped.append(name)
-            elif child.additional is None or child.properties:
-                _drop_empty(child, value)
-            else:
-                _drop_empty_values(child.additional, value)
-        elif isinstance(value, list):
-            if not value and name not in schema.required:
-                dropped.append(name)
-            elif child is not None and child.items is not None:
-                for one in value:
-                    if isinstance(one, dict):
-                        _drop_empty(child.items, one)
-    for name in dropped:
-        del obj[name]
-
-
-def _drop_empty_values(schema: Schema, values: Obj) -> None:
-    for value in values.values():
-        if isinstance(value, dict) and schema.properties:
-            _drop_empty(schema, value)
 
 
 def fill_custom_defaults(kind: Served, obj: Obj) -> None:

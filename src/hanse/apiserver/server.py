@@ -105,10 +105,11 @@ class ApiServer:
     async def stop_serving(self) -> None:
         """Drop the listener and every connection, as a dead API server does; storage and loops stay."""
         self._stopped = True
+        # Watches first: the listener waits for the requests that it still answers.
+        self._core.hub.cut_remote()
         listener, self._listener = self._listener, None
         if listener is not None:
             await listener.close()
-        self._core.hub.cut_remote()
 
     async def close(self) -> None:
         """Stop serving, stop the loops and release the storage."""

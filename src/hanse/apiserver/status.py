@@ -72,18 +72,8 @@ def failure(code: int, reason: str, message: str, details: Obj | None = None) ->
 
 
 def _details(name: str, group: str, kind: str, **more: Any) -> Obj:
-    details: Obj = {}
-    if name:
-        details["name"] = name
-    if group:
-        details["group"] = group
-    details["kind"] = kind
-    details.update({key: value for key, value in more.items() if value})
-    return details
-
-
-def _qualified(group: str, plural: str) -> str:
-    return f"{plural}.{group}" if group else plural
+    parts = {"name": name, "group": group, "kind": kind, **more}
+    return {key: value for key, value in parts.items() if value}
 
 
 def not_found(resource: Resource, name: str) -> ApiError:
@@ -101,12 +91,12 @@ def no_such_resource() -> ApiError:
     return failure(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def already_exists(resource: Resource, name: str) -> ApiError:
-    """An object of that name is there."""
+def already_exists(resource: Resource, name: str, *, leaving: bool = False) -> ApiError:
+    """An object of that name is there, though perhaps about to leave."""
     return failure(
         409,
         "AlreadyExists",
-        f'{resource.group_resource} "{name}" already exists',
+        f'{"object is being deleted: " if leaving else ""}{resource.group_resource} "{name}" already exists',
         _details(name, resource.group, resource.plural),
     )
 

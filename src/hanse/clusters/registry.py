@@ -55,6 +55,7 @@ class Registry:
         self._listeners: list[Callable[[str], None]] = []
         self._running: dict[str, tuple[object, asyncio.Task[None]]] = {}
         self._tasks: asyncio.TaskGroup | None = None
+        self._parsed: list[Cluster] | None = None
 
     def attach(self, work: Attachment) -> None:
         """Run `work` for every member while it is joined."""
@@ -66,7 +67,9 @@ class Registry:
 
     def clusters(self) -> list[Cluster]:
         """Return what the registry says of every cluster, in order of name; raises NotSynced before it knows."""
-        return [parse_cluster(obj) for obj in self._clusters.objects()]
+        if self._parsed is None:
+            self._parsed = [parse_cluster(obj) for obj in self._clusters.objects()]
+        return self._parsed
 
     async def wait_synced(self) -> None:
         """Wait until every Cluster is known."""
@@ -85,6 +88,7 @@ class Registry:
             tasks.create_task(self._controller.run())
 
     def _cluster_changed(self, change: Change) -> None:
+        self._parsed = None
         self._controller.queue.add(change.key.name)
         old, new = change.old, change.new
         if old is None or new is None or parse_cluster(old) != parse_cluster(new):

@@ -28,12 +28,14 @@ class Desk:
 
     def place(self, ref: Ref, wanted: dict[str, Wanted]) -> None:
         """Say what the clusters shall have of one source object; a cluster that is not named is left alone."""
+        before = self._wanted.get(ref, {})
         self._wanted[ref] = wanted
         troubles = self._troubles.get(ref)
         if troubles:
             self._troubles[ref] = {name: text for name, text in troubles.items() if name in wanted}
-        for cluster in wanted:
-            self._on_wanted(cluster, ref)
+        for cluster, wish in wanted.items():
+            if before.get(cluster) != wish:
+                self._on_wanted(cluster, ref)
 
     def wanted(self, cluster: str, ref: Ref) -> Wanted | None:
         """Return what a cluster shall have; None says nothing about it."""

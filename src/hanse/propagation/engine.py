@@ -77,11 +77,10 @@ class Engine:
             self._controller.queue.add(Ref(NAMESPACES, change.key._replace(namespace="", name=change.key.namespace)))
 
     def _copy_changed(self, ref: Ref, change: Change) -> None:
-        old, new = change.old, change.new
-        if old is not None and new is not None and _only_status_differs(old, new):
-            self._report_soon(ref)
-        else:
+        if change.new_bytes is None:
+            # A source that waits for its last copy to go may be next.
             self._controller.queue.add(ref)
+        self._report_soon(ref)
 
     def _look_at_everything(self) -> None:
         for resource, cache in self._sources.items():
@@ -233,14 +232,3 @@ def _with_finalizer(source: Obj) -> Obj:
 def _without_finalizer(source: Obj) -> Obj:
     kept = [name for name in finalizers_of(source) if name != FINALIZER]
     return {**source, "metadata": {**source["metadata"], "finalizers": kept}}
-
-
-def _only_status_differs(old: Obj, new: Obj) -> bool:
-    return _identity(old) == _identity(new) and all(
-        old.get(name) == new.get(name) for name in old.keys() | new.keys() if name not in ("metadata", "status")
-    )
-
-
-def _identity(obj: Obj) -> Obj:
-    changing = ("resourceVersion", "managedFields", "generation")
-    return {name: value for name, value in obj["metadata"].items() if name not in changing}

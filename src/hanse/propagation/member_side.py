@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from hanse.api.names import MANAGED_LABEL
 from hanse.clusters.member import Member
-from hanse.kube.cache import Cache, Change
+from hanse.kube.cache import Cache, Change, Handler
 from hanse.kube.client import FIELD_MANAGER
 from hanse.kube.controller import Controller
 from hanse.kube.errors import ApiError
@@ -58,9 +58,18 @@ class MemberSide:
 
     async def run(self, changed: Callable[[Ref, Change], None]) -> None:
         """Work until cancelled; `changed` hears of every change of a copy."""
+
+        def follow(resource: Resource) -> Handler:
+            def copy_changed(change: Change) -> None:
+                ref = Ref(resource, change.key)
+                self.enqueue(ref)
+                changed(ref, change)
+
+            return copy_changed
+
         async with asyncio.TaskGroup() as tasks:
             for resource, cache in self.caches.items():
-                cache.subscribe(lambda change, resource=resource: changed(Ref(resource, change.key), change))  # type: ignore[misc]
+                cache.subscribe(follow(resource))
                 tasks.create_task(cache.run())
                 tasks.create_task(self._announce_synced(resource, cache))
             tasks.create_task(self._controller.run())

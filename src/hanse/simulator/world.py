@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import structlog
 
 from hanse.kube.cache import Cache
 from hanse.kube.client import Client
 from hanse.kube.controller import Controller
+from hanse.kube.errors import ServerError
+from hanse.kube.manifest import Key
 from hanse.kube.resources import PODS, Resource
 from hanse.kube.runtime import Runtime
+from hanse.kube.transport import Unreachable
 from hanse.simulator.pods import PodIndex
 from hanse.simulator.settings import ClusterSettings
+
+# Nothing waits for less: a moment that is due but for the rounding of clocks counts as due.
+SHORTEST_WAIT_SECONDS = 0.001
+_AWAY_SECONDS = (0.5, 1.5)
+log = structlog.get_logger("hanse")
 
 
 class Behaviour(Protocol):
     """One thing that a cluster does: a controller over the keys it cares about."""
 
     @property
-    def controller(self) -> Controller[Any]: ...
+    def controller(self) -> Controller[Key]: ...
+
+
+Reconcile = Callable[[Key], Awaitable[float | None]]
 
 
 class World:
@@ -30,6 +44,23 @@ class World:
         self.runtime = runtime
         self._caches: dict[Resource, Cache] = {}
         self.pods = PodIndex(self.cache(PODS))
+
+    def controller(self, name: str, reconcile: Reconcile, *, workers: int = 8) -> Controller[Key]:
+        """Return a controller that asks a server which is away again soon, however long it has been away.
+
+        A growing pause would keep the machines of a cluster from coming back with its API server, and they have
+        nothing else to do meanwhile.
+        """
+
+        async def patient(key: Key) -> float | None:
+            try:
+                return await reconcile(key)
+            except (Unreachable, ServerError) as error:
+                pause = self.runtime.uniform(*_AWAY_SECONDS)
+                log.debug("Will ask again", controller=name, key=str(key), error=str(error), seconds=round(pause, 2))
+                return pause
+
+        return Controller(name, patient, self.runtime, workers=workers)
 
     def cache(self, resource: Resource) -> Cache:
         """Return the cluster's cache of a kind; asking for it makes it part of what runs."""

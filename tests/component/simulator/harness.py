@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-from hanse.apiserver import ApiServer, Identity, MemoryStorage
+import yaml
+
+from hanse.apiserver import ApiServer, CertificateAuthority, Identity, MemoryStorage
+from hanse.apiserver.credentials import kubeconfig_cluster, kubeconfig_user
 from hanse.kube import Client, Obj, Resource, Runtime, SeededRuntime, Unreachable
 from hanse.kube.cache import Cache, Change
+from hanse.kube.conditions import find_condition
 from hanse.kube.manifest import Key, labels_of, uid_of
 from hanse.kube.resources import DEPLOYMENTS, PODS, REPLICASETS
 from hanse.kube.transport import Request, Response, Stream, Transport
@@ -29,10 +34,15 @@ class World:
         self.client = Client(server.connect(ADMIN), runtime)
 
     def cluster(
-        self, *, wrap: Callable[[Transport], Transport] = lambda transport: transport, **settings: Any
+        self,
+        *,
+        wrap: Callable[[Transport], Transport] = lambda transport: transport,
+        as_remote: bool = False,
+        **settings: Any,
     ) -> SimulatedCluster:
         """Make a simulated cluster that talks to the server by a way of its own."""
-        client = Client(wrap(self.server.connect(ADMIN)), self.runtime, manager="hanse-simulator")
+        transport = wrap(self.server.connect(ADMIN, as_remote=as_remote))
+        client = Client(transport, self.runtime, manager="hanse-simulator")
         chosen = ClusterSettings(**{"name": "us-east", "region": "us", "zones": ("us-a", "us-b"), **settings})
         return SimulatedCluster(client, chosen, self.runtime)
 
@@ -80,6 +90,11 @@ class World:
     async def available(self, count: int, *, name: str = "web", seconds: float = 30.0) -> Obj:
         """Wait until a Deployment is rolled out with so many replicas."""
         return await self.until(DEPLOYMENTS, name, lambda obj: rolled_out(obj, count), seconds=seconds)
+
+
+def condition_of(obj: Obj, kind: str) -> Obj:
+    """Return a condition of an object's status; empty where it has none of that type."""
+    return find_condition((obj.get("status") or {}).get("conditions"), kind) or {}
 
 
 def rolled_out(deployment: Obj, count: int) -> bool:
@@ -134,6 +149,23 @@ async def world(*, seed: int = 0, runtime: Runtime | None = None) -> AsyncIterat
         yield World(server, chosen)
     finally:
         await server.close()
+
+
+def write_kubeconfig(path: Path, server: ApiServer, authority: CertificateAuthority) -> Path:
+    """Write how to reach a served API server as its administrator."""
+    path.write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "current-context": "us-east",
+                "clusters": [{"name": "us-east", "cluster": kubeconfig_cluster(server.url, authority.certificate_pem)}],
+                "users": [{"name": "admin", "user": kubeconfig_user(token=server.token_for(ADMIN))}],
+                "contexts": [{"name": "us-east", "context": {"cluster": "us-east", "user": "admin"}}],
+            }
+        )
+    )
+    return path
 
 
 class PodHistory:

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from hanse.kube.conditions import find_condition, is_true
+from hanse.kube.conditions import is_true
 from hanse.kube.errors import NotFound
 from hanse.kube.manifest import name_of, uid_of
 from hanse.kube.resources import DEPLOYMENTS, EVENTS, PODS, REPLICASETS
-from tests.component.simulator.harness import NAMESPACE, PodHistory, Wire, deployment, running, world
+from tests.component.simulator.harness import NAMESPACE, PodHistory, Wire, condition_of, deployment, running, world
 
 pytestmark = pytest.mark.looptime
 
@@ -36,7 +36,7 @@ async def test_a_deployment_of_five_is_available_within_two_seconds():
             "terminatingReplicas": 0,
         }
         [(_, replica_set)] = (await here.replica_sets()).items()
-        progressing = find_condition(status["conditions"], "Progressing")
+        progressing = condition_of(done, "Progressing")
         assert progressing["reason"] == "NewReplicaSetAvailable"
         assert progressing["message"] == f'ReplicaSet "{name_of(replica_set)}" has successfully progressed.'
         assert is_true(status["conditions"], "Available")
@@ -139,7 +139,7 @@ async def test_a_paused_deployment_rolls_nothing_out_until_it_is_resumed():
         await here.runtime.sleep(20.0)
         assert {pod["spec"]["containers"][0]["image"] for pod in await here.pods()} == {"nginx:1"}
         paused = await here.client.get(DEPLOYMENTS, "web", NAMESPACE)
-        assert find_condition(paused["status"]["conditions"], "Progressing")["reason"] == "DeploymentPaused"
+        assert condition_of(paused, "Progressing")["reason"] == "DeploymentPaused"
         await set_spec(here, paused=None)
         await here.available(2)
         assert {pod["spec"]["containers"][0]["image"] for pod in await here.pods()} == {"nginx:2"}
@@ -163,13 +163,10 @@ async def test_a_rollout_that_cannot_go_on_is_called_stuck_after_its_deadline():
         stuck = await here.until(
             DEPLOYMENTS,
             "web",
-            lambda obj: (
-                (find_condition((obj.get("status") or {}).get("conditions"), "Progressing") or {}).get("status")
-                == "False"
-            ),
+            lambda obj: condition_of(obj, "Progressing").get("status") == "False",
             seconds=40.0,
         )
-        progressing = find_condition(stuck["status"]["conditions"], "Progressing")
+        progressing = condition_of(stuck, "Progressing")
         assert progressing["reason"] == "ProgressDeadlineExceeded"
         assert progressing["message"].endswith("has timed out progressing.")
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from hanse.kube.conditions import find_condition, is_true
+from hanse.kube.conditions import is_true
 from hanse.kube.errors import BadRequest
 from hanse.kube.manifest import labels_of, name_of, uid_of
-from hanse.kube.resources import DEPLOYMENTS, EVENTS, LEASES, NODES, PODS
-from tests.component.simulator.harness import NAMESPACE, Wire, deployment, running, world
+from hanse.kube.resources import DEPLOYMENTS, EVENTS, LEASES, NODES, PODS, SERVICES
+from tests.component.simulator.harness import NAMESPACE, Wire, condition_of, deployment, running, world
 
 pytestmark = pytest.mark.looptime
 
@@ -26,7 +26,11 @@ def running_pod(pod):
 
 
 def scheduling_of(pod):
-    return find_condition((pod.get("status") or {}).get("conditions"), "PodScheduled") or {}
+    return condition_of(pod, "PodScheduled")
+
+
+def restarted(times):
+    return lambda pod: pod["status"]["containerStatuses"][0]["restartCount"] == times
 
 
 async def renew_times(here):
@@ -88,6 +92,28 @@ async def test_a_steady_cluster_writes_nothing_but_its_leases():
             assert all("/leases/" in path for _, path in wires[0].requests)
             assert len(wires[0].requests) == 30
             assert all(time > before[name] for name, time in (await renew_times(here)).items())
+
+
+async def test_starting_again_on_a_settled_cluster_changes_nothing():
+    ports = [{"port": 80, "name": "http"}, {"port": 81, "name": "admin", "targetPort": "web"}]
+    spec = {"type": "LoadBalancer", "selector": {"app": "web"}, "ports": ports}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": NAMESPACE}, "spec": spec}
+    async with world() as here:
+        async with running(here.cluster()):
+            await here.client.create(SERVICES, service)
+            await here.client.create(DEPLOYMENTS, deployment(3))
+            await here.available(3)
+            await here.runtime.sleep(5.0)
+        wires = []
+
+        def counted(transport):
+            wires.append(Wire(transport, here.runtime))
+            return wires[-1]
+
+        async with running(here.cluster(wrap=counted)):
+            await here.runtime.sleep(5.0)
+        writes = [(method, path) for method, path in wires[0].requests if method != "GET" and "/leases/" not in path]
+        assert writes == []
 
 
 async def test_a_pod_is_created_then_running_and_ready_with_addresses():
@@ -161,12 +187,7 @@ async def test_a_crashed_container_restarts_at_once_then_after_longer_and_longer
         for crash in (1, 2, 3):
             began = here.runtime.monotonic()
             await cluster.crash_pod(NAMESPACE, "solo")
-            back = await here.until(
-                PODS,
-                "solo",
-                lambda pod, crash=crash: pod["status"]["containerStatuses"][0]["restartCount"] == crash,
-                seconds=60.0,
-            )
+            back = await here.until(PODS, "solo", restarted(crash), seconds=60.0)
             pauses.append(here.runtime.monotonic() - began)
             assert back["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 1
             assert is_true(back["status"]["conditions"], "Ready")
@@ -213,6 +234,20 @@ async def test_a_failed_cluster_stands_still_and_goes_on_when_healed():
         await here.available(4, seconds=3.0)
         assert before < {uid_of(pod) for pod in await here.pods()}
         assert await renew_times(here) != leases
+
+
+async def test_a_cluster_is_back_soon_after_its_api_server_however_long_that_was_away():
+    async with world() as here, running(here.cluster(as_remote=True)):
+        await here.client.create(DEPLOYMENTS, deployment(3))
+        await here.available(3)
+        await here.server.stop_serving()
+        await here.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 5}}, NAMESPACE)
+        await here.runtime.sleep(600.0)
+        leases = await renew_times(here)
+        assert len(await here.pods()) == 3
+        here.server.resume()
+        await here.available(5, seconds=20.0)
+        assert all(time > leases[name] for name, time in (await renew_times(here)).items())
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05, 0.3, 0.7, 0.9])

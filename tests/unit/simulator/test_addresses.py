@@ -37,6 +37,7 @@ def test_what_is_held_is_not_given_to_others():
     assert pool.hold("old", "10.0.0.1")
     assert not pool.hold("thief", "10.0.0.1")
     assert not pool.hold("old", "192.168.0.1")
+    assert not pool.hold("old", "fd00::1")
     assert (pool.take("new"), pool.take("old")) == ("10.0.0.2", "10.0.0.1")
 
 

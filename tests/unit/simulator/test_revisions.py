@@ -59,7 +59,7 @@ def test_the_hash_depends_on_the_template_and_on_collisions_but_not_on_the_order
 
 def test_the_present_revision_is_the_oldest_with_the_same_template():
     first, twin = replica_set(created="1"), replica_set(created="2")
-    assert present_revision(deployment(), [twin, replica_set("nginx:2"), first]) is first
+    assert present_revision(deployment(), [twin, replica_set("nginx:2"), first]) == first
     assert present_revision(deployment("nginx:9"), [first]) is None
 
 

@@ -80,13 +80,16 @@ def _validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 
     if least < 1:
         problems.append(invalid_value("spec.minReplicas", least, "must be greater than or equal to 1"))
     if not most or most < 1:
-        problems.append(invalid_value("spec.maxReplicas", most or 0, "must be greater than 0"))
-    elif most < least:
-        problems.append(invalid_value("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
+        problems.append(required_value("spec.maxReplicas", "must be set and greater than 0"))
+    if (most or 0) < least:
+        problems.append(invalid_value("spec.maxReplicas", most or 0, "must be greater than or equal to `minReplicas`"))
     target = spec.get("scaleTargetRef") or {}
     problems += [required_value(f"spec.scaleTargetRef.{name}") for name in ("kind", "name") if not target.get(name)]
+    if not target.get("apiVersion"):
+        told = "apiVersion must specify API group"
+        problems.append(invalid_value("spec.scaleTargetRef.apiVersion", "", told))
     return problems
 
 
-V2 = Strategy(_defaults, _validate, counts_generation=True, new_status={"desiredReplicas": 0, "currentMetrics": None})
+V2 = Strategy(_defaults, _validate, new_status={"desiredReplicas": 0, "currentMetrics": None})
 V1 = Strategy()

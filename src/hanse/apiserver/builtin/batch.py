@@ -19,6 +19,7 @@ def _default_job_spec(spec: Obj) -> None:
     spec.setdefault("backoffLimit", 6)
     spec.setdefault("completionMode", "NonIndexed")
     spec.setdefault("suspend", False)
+    spec.setdefault("manualSelector", False)
     spec.setdefault("podReplacementPolicy", "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed")
     default_template(spec.setdefault("template", {}))
 
@@ -75,8 +76,7 @@ def _template_problems(spec: Obj, field: str) -> list[FieldProblem]:
     policy = dig(template, "spec", "restartPolicy")
     problems = [one for one in template_problems(template, field, restart=_RESTART) if "restartPolicy" not in one.field]
     if policy == "Always":
-        told = 'Unsupported value: "Always": supported values: "OnFailure", "Never"'
-        return [*problems, FieldProblem(f"{field}.spec.restartPolicy", "FieldValueNotSupported", told)]
+        return [*problems, required_value(f"{field}.spec.restartPolicy", 'valid values: "OnFailure", "Never"')]
     return problems
 
 

@@ -6,9 +6,15 @@ import base64
 import binascii
 from typing import Any
 
-from hanse.apiserver.builtin.pod_spec import canonical_quantities, canonical_resources, default_template
+from hanse.apiserver.builtin.pod_spec import default_template
 from hanse.apiserver.builtin.strategy import Strategy
-from hanse.apiserver.status import FieldProblem, forbidden_value, invalid_value, required_value
+from hanse.apiserver.status import (
+    FieldProblem,
+    forbidden_value,
+    invalid_value,
+    required_value,
+    unsupported_value,
+)
 from hanse.kube.manifest import Obj, dig
 
 _SIZE_LIMIT = 1024 * 1024
@@ -115,25 +121,12 @@ def _validate_secret(obj: Obj, old: Obj | None) -> list[FieldProblem]:
 def _default_node(obj: Obj) -> None:
     node_status = obj.setdefault("status", {})
     if isinstance(node_status.get("capacity"), dict):
-        canonical_quantities(node_status["capacity"])
         node_status.setdefault("allocatable", dict(node_status["capacity"]))
-    if isinstance(node_status.get("allocatable"), dict):
-        canonical_quantities(node_status["allocatable"])
-    node_status.setdefault("daemonEndpoints", {"kubeletEndpoint": {"Port": 0}})
-    node_status.setdefault("nodeInfo", dict.fromkeys(_NODE_INFO, ""))
-    obj.setdefault("spec", {})
-
-
-_NODE_INFO = (
-    "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion",
-    "kubeProxyVersion", "operatingSystem", "architecture",
-)  # fmt: skip
 
 
 def _default_claim(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
     spec.setdefault("volumeMode", "Filesystem")
-    canonical_resources(spec.get("resources"))
 
 
 def _validate_claim(obj: Obj, old: Obj | None) -> list[FieldProblem]:
@@ -160,8 +153,8 @@ def _default_volume(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
     spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
     spec.setdefault("volumeMode", "Filesystem")
-    if isinstance(spec.get("capacity"), dict):
-        canonical_quantities(spec["capacity"])
+    if isinstance(spec.get("hostPath"), dict):
+        spec["hostPath"].setdefault("type", "")
 
 
 def _validate_volume(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - the shape of every rule
@@ -171,7 +164,16 @@ def _validate_volume(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: 
         problems.append(required_value("spec.accessModes"))
     if not spec.get("capacity"):
         problems.append(required_value("spec.capacity"))
+        problems.append(unsupported_value("spec.capacity", None, ("storage",)))
+    if not set(spec) - _VOLUME_SETTINGS:
+        problems.append(required_value("spec", "must specify a volume type"))
     return problems
+
+
+_VOLUME_SETTINGS = {
+    "accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy",
+    "storageClassName", "volumeAttributesClassName", "volumeMode",
+}  # fmt: skip
 
 
 def _default_endpoints(obj: Obj) -> None:
@@ -180,11 +182,20 @@ def _default_endpoints(obj: Obj) -> None:
             port.setdefault("protocol", "TCP")
 
 
-def _default_quota(obj: Obj) -> None:
-    hard = dig(obj, "spec", "hard")
-    if isinstance(hard, dict):
-        canonical_quantities(hard)
-    obj.setdefault("spec", {})
+def _default_limits(obj: Obj) -> None:
+    for item in dig(obj, "spec", "limits", default=[]):
+        if item.get("type") != "Container":
+            continue
+        limits = item.setdefault("default", {})
+        for name, amount in (item.get("max") or {}).items():
+            limits.setdefault(name, amount)
+        requests = item.setdefault("defaultRequest", {})
+        for given in (limits, item.get("min") or {}):
+            for name, amount in given.items():
+                requests.setdefault(name, amount)
+        for name in ("default", "defaultRequest"):
+            if not item[name]:
+                del item[name]
 
 
 def _default_pod_template(obj: Obj) -> None:
@@ -210,7 +221,7 @@ NODE = Strategy(
 CLAIM = Strategy(_default_claim, _validate_claim, new_status={"phase": "Pending"})
 VOLUME = Strategy(_default_volume, _validate_volume, new_status={"phase": "Pending"})
 ENDPOINTS = Strategy(_default_endpoints, create_on_update=True)
-QUOTA = Strategy(_default_quota, new_status={})
+QUOTA = Strategy(new_status={})
 POD_TEMPLATE = Strategy(_default_pod_template, counts_generation=True)
 SERVICE_ACCOUNT = Strategy()
-LIMIT_RANGE = Strategy(create_on_update=True)
+LIMIT_RANGE = Strategy(_default_limits, create_on_update=True)

@@ -50,7 +50,7 @@ def validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     problems = []
     expected = f"{plural}.{group}"
     if obj["metadata"].get("name") != expected:
-        told = f'must be spec.names.plural+"."+spec.group'
+        told = 'must be spec.names.plural+"."+spec.group'
         problems.append(invalid_value("metadata.name", obj["metadata"].get("name"), told))
     problems += _approval_problems(obj, group, old)
     if not group:
@@ -126,7 +126,7 @@ def _version_problems(spec: Obj) -> list[FieldProblem]:
         schema = dig(version, "schema", "openAPIV3Schema")
         field = f"spec.versions[{place}].schema.openAPIV3Schema"
         if schema is None:
-            problems.append(required_value(field, "schemas are required"))
+            problems.append(required_value(field))
         elif schema.get("type") != "object":
             told = "must be object at the root" if schema.get("type") else "must not be empty at the root"
             found = (

@@ -14,13 +14,13 @@ from hanse.apiserver.status import (
     unsupported_value,
 )
 from hanse.kube.manifest import Obj, dig
-from hanse.kube.quantities import canonical_quantity, parse_quantity
+from hanse.kube.quantities import parse_quantity
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 _DEFAULT_MODE = 420
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-_DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 
 
 def default_template(template: Obj) -> None:
@@ -55,7 +55,6 @@ def _objects(value: Any) -> Iterator[Obj]:
 
 def _default_container(container: Obj) -> None:
     container.setdefault("resources", {})
-    canonical_resources(container["resources"])
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
     if not container.get("imagePullPolicy"):
@@ -84,7 +83,7 @@ def _default_probe(probe: Obj) -> None:
             probe[name] = value
     _default_http_get(probe)
     if isinstance(probe.get("grpc"), dict):
-        probe["grpc"].setdefault("service", "")
+        probe["grpc"]["service"] = probe["grpc"].get("service") or ""
 
 
 def _default_http_get(handler: Any) -> None:
@@ -119,24 +118,6 @@ def _default_volume(volume: Obj) -> None:
     claim = dig(volume, "ephemeral", "volumeClaimTemplate", "spec")
     if isinstance(claim, dict):
         claim.setdefault("volumeMode", "Filesystem")
-
-
-def canonical_resources(resources: Any) -> None:
-    """Write a resource list's quantities as the server writes them back."""
-    for name in ("limits", "requests"):
-        amounts = dig(resources, name)
-        if isinstance(amounts, dict):
-            canonical_quantities(amounts)
-
-
-def canonical_quantities(amounts: Obj) -> None:
-    """Write quantities in their canonical form; those that are none are left for validation to refuse."""
-    for name, amount in amounts.items():
-        if isinstance(amount, str | int | float):
-            try:
-                amounts[name] = canonical_quantity(amount)
-            except ValueError:
-                continue
 
 
 def template_problems(template: Obj, field: str, *, restart: tuple[str, ...] = ("Always",)) -> list[FieldProblem]:
@@ -200,12 +181,12 @@ def _container_problems(container: Obj, field: str, names: set[str], volumes: se
     names.add(name)
     if not container.get("image"):
         problems.append(required_value(f"{field}.image"))
-    policy = container.get("imagePullPolicy")
-    if policy not in _PULL_POLICIES:
-        problems.append(unsupported_value(f"{field}.imagePullPolicy", policy, _PULL_POLICIES))
     problems += _port_problems(container, f"{field}.ports")
     problems += _environment_problems(container, f"{field}.env")
     problems += _mount_problems(container, f"{field}.volumeMounts", volumes)
+    policy = container.get("imagePullPolicy")
+    if policy not in _PULL_POLICIES:
+        problems.append(unsupported_value(f"{field}.imagePullPolicy", policy, _PULL_POLICIES))
     return problems + resource_problems(container.get("resources") or {}, f"{field}.resources")
 
 

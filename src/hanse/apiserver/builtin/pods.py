@@ -29,7 +29,7 @@ def defaults(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
     spec.setdefault("enableServiceLinks", True)
     default_pod_spec(spec)
-    for container in (*spec.get("containers", ()), *(spec.get("initContainers") or ())):
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         limits = dig(container, "resources", "limits")
         if limits:
             requests = container["resources"].setdefault("requests", {})
@@ -88,7 +88,7 @@ def _set_priority(core: Core, obj: Obj) -> None:
 
 def qos_class(spec: Obj) -> str:
     """Return a pod's quality-of-service class."""
-    containers = [*spec.get("containers", ()), *(spec.get("initContainers") or ())]
+    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     asked = False
     guaranteed = True
     for container in containers:
@@ -133,8 +133,7 @@ def _frozen(spec: Obj) -> Obj:
         kept.pop("schedulingGates", None)
     for listed in ("containers", "initContainers"):
         kept[listed] = [
-            {name: value for name, value in one.items() if name not in ("image", "resources", "resizePolicy")}
-            for one in spec.get(listed) or ()
+            {name: value for name, value in one.items() if name != "image"} for one in spec.get(listed) or ()
         ]
     return kept
 

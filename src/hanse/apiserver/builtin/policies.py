@@ -15,7 +15,7 @@ def _validate_ingress(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa:
     spec = obj.get("spec") or {}
     if not spec.get("rules") and not spec.get("defaultBackend"):
         told = "either `defaultBackend` or `rules` must be specified"
-        return [invalid_value("spec", {}, told)]
+        return [invalid_value("spec", None, told)]
     problems = []
     for place, rule in enumerate(spec.get("rules") or ()):
         for at, path in enumerate(dig(rule, "http", "paths", default=[])):
@@ -40,7 +40,13 @@ def _validate_budget(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: 
     spec = obj.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         told = "minAvailable and maxUnavailable cannot be both set"
-        return [invalid_value("spec", spec, told)]
+        shown = {
+            "MinAvailable": spec["minAvailable"],
+            "Selector": spec.get("selector"),
+            "MaxUnavailable": spec["maxUnavailable"],
+            "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
+        }
+        return [invalid_value("spec", shown, told)]
     return []
 
 
@@ -57,7 +63,7 @@ def _validate_binding(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     role = obj.get("roleRef") or {}
     problems = []
     if role.get("kind") not in ("Role", "ClusterRole"):
-        problems.append(unsupported_value("roleRef.kind", role.get("kind") or "", ("ClusterRole", "Role")))
+        problems.append(unsupported_value("roleRef.kind", role.get("kind") or "", ("Role", "ClusterRole")))
     if not role.get("name"):
         problems.append(required_value("roleRef.name"))
     for place, subject in enumerate(obj.get("subjects") or ()):
@@ -67,7 +73,8 @@ def _validate_binding(obj: Obj, old: Obj | None) -> list[FieldProblem]:
             allowed = ("Group", "ServiceAccount", "User")
             problems.append(unsupported_value(f"subjects[{place}].kind", subject.get("kind") or "", allowed))
     if old is not None and role != old.get("roleRef"):
-        problems.append(invalid_value("roleRef", role, "cannot change roleRef"))
+        shown = {"APIGroup": role.get("apiGroup"), "Kind": role.get("kind"), "Name": role.get("name")}
+        problems.append(invalid_value("roleRef", shown, "cannot change roleRef"))
     return problems
 
 
@@ -92,7 +99,7 @@ def _validate_storage_class(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     problems = [] if obj.get("provisioner") else [required_value("provisioner")]
     if old is not None:
         problems += [
-            forbidden_value(name, f"updates to {name} are forbidden.")
+            invalid_value(name, obj.get(name), "field is immutable")
             for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
             if obj.get(name) != old.get(name)
         ]
@@ -140,7 +147,7 @@ def _default_slice(obj: Obj) -> None:
 def _validate_slice(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     allowed = ("FQDN", "IPv4", "IPv6")
     if not obj.get("addressType"):
-        return [required_value("addressType", "must be set")]
+        return [required_value("addressType")]
     if obj["addressType"] not in allowed:
         return [unsupported_value("addressType", obj["addressType"], allowed)]
     if old is not None and obj["addressType"] != old.get("addressType"):

@@ -16,7 +16,6 @@ from hanse.apiserver.status import (
     unsupported_value,
 )
 from hanse.kube.manifest import Obj
-from hanse.kube.resources import SERVICES
 
 if TYPE_CHECKING:
     from hanse.apiserver.core import Core
@@ -49,28 +48,33 @@ def defaults(obj: Obj) -> None:
 
 def prepare_update(new: Obj, old: Obj) -> None:
     """Keep what the server gave, and drop what the new type no longer has."""
-    spec, before = new.setdefault("spec", {}), old["spec"]
-    kind = spec.get("type") or "ClusterIP"
+    spec, before = new["spec"], old["spec"]
+    kind = spec["type"]
     if kind != "ExternalName":
-        if not spec.get("clusterIP") and before.get("type") != "ExternalName":
-            for name in ("clusterIP", "clusterIPs"):
-                if name in before:
-                    spec[name] = before[name]
-        for name in ("ipFamilies", "ipFamilyPolicy"):
-            if name in before:
-                spec.setdefault(name, before[name])
+        _keep_addresses(spec, before)
     if kind == "ClusterIP" and before.get("type") != "ClusterIP":
         for port in spec.get("ports") or ():
             port.pop("nodePort", None)
-        for name in ("externalTrafficPolicy", "allocateLoadBalancerNodePorts", "healthCheckNodePort"):
-            if spec.get(name) == before.get(name):
-                spec.pop(name, None)
+        _drop_unchanged(spec, before, ("externalTrafficPolicy", "healthCheckNodePort"))
     elif kind in ("NodePort", "LoadBalancer"):
         _keep_node_ports(spec, before)
     if kind != "LoadBalancer" and before.get("type") == "LoadBalancer":
         new["status"] = {"loadBalancer": {}}
-        if spec.get("allocateLoadBalancerNodePorts") == before.get("allocateLoadBalancerNodePorts"):
-            spec.pop("allocateLoadBalancerNodePorts", None)
+        _drop_unchanged(spec, before, ("allocateLoadBalancerNodePorts",))
+
+
+def _keep_addresses(spec: Obj, before: Obj) -> None:
+    if not spec.get("clusterIP") and before.get("type") != "ExternalName":
+        spec |= {name: before[name] for name in ("clusterIP", "clusterIPs") if name in before}
+    for name in ("ipFamilies", "ipFamilyPolicy"):
+        if name in before:
+            spec.setdefault(name, before[name])
+
+
+def _drop_unchanged(spec: Obj, before: Obj, names: tuple[str, ...]) -> None:
+    for name in names:
+        if spec.get(name) == before.get(name):
+            spec.pop(name, None)
 
 
 def _keep_node_ports(spec: Obj, before: Obj) -> None:
@@ -99,6 +103,11 @@ def allocate(core: Core, obj: Obj, old: Obj | None) -> None:
     )
     if wants_ports:
         _give_node_ports(core, obj)
+    if spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local":
+        if not spec.get("healthCheckNodePort"):
+            spec["healthCheckNodePort"] = _free_node_port(core, _used_node_ports(core) | _own_ports(spec))
+    else:
+        spec.pop("healthCheckNodePort", None)
 
 
 def _give_address(core: Core, obj: Obj, old: Obj | None) -> None:
@@ -116,8 +125,7 @@ def _give_address(core: Core, obj: Obj, old: Obj | None) -> None:
     problem = None
     try:
         if ip_address(address) not in network:
-            told = f"failed to allocate IP {address}: the provided IP ({address}) is not in the valid range. "
-            problem = f"{told}The range of valid IPs is {network}"
+            problem = f"failed to allocate IP {address}: the provided network does not match the current range"
         elif address in _used_addresses(core):
             problem = f"failed to allocate IP {address}: provided IP is already allocated"
     except ValueError:
@@ -150,20 +158,34 @@ def _free_address(core: Core) -> str:
     raise status.internal("failed to allocate a serviceIP: range is full")
 
 
-def _give_node_ports(core: Core, obj: Obj) -> None:
-    used = {port.get("nodePort") for spec in _specs(core) for port in spec.get("ports") or ()}
+def _own_ports(spec: Obj) -> set[int]:
+    return {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
+
+
+def _used_node_ports(core: Core) -> set[int]:
+    used: set[int] = set()
+    for spec in _specs(core):
+        used |= _own_ports(spec)
+        if spec.get("healthCheckNodePort"):
+            used.add(spec["healthCheckNodePort"])
+    return used
+
+
+def _free_node_port(core: Core, used: set[int]) -> int:
     start = int(core.runtime.uniform(0, len(_NODE_PORTS)))
+    for step in range(len(_NODE_PORTS)):
+        candidate = _NODE_PORTS[(start + step) % len(_NODE_PORTS)]
+        if candidate not in used:
+            return candidate
+    raise status.internal("failed to allocate a nodePort: range is full")
+
+
+def _give_node_ports(core: Core, obj: Obj) -> None:
+    used = _used_node_ports(core) | _own_ports(obj["spec"])
     for port in obj["spec"].get("ports") or ():
-        if port.get("nodePort"):
-            continue
-        for step in range(len(_NODE_PORTS)):
-            candidate = _NODE_PORTS[(start + step) % len(_NODE_PORTS)]
-            if candidate not in used:
-                port["nodePort"] = candidate
-                used.add(candidate)
-                break
-        else:
-            raise status.forbidden(SERVICES, obj["metadata"]["name"], "failed to allocate a nodePort: range is full")
+        if not port.get("nodePort"):
+            port["nodePort"] = _free_node_port(core, used)
+            used.add(port["nodePort"])
 
 
 def validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:
@@ -207,7 +229,7 @@ def _port_problems(port: Obj, field: str, names: set[str], *, many: bool) -> lis
     if not isinstance(number, int) or not 0 < number < 65536:
         problems.append(invalid_value(f"{field}.port", number or 0, _PORT_RULE))
     target = port.get("targetPort")
-    if isinstance(target, int) and not 0 < target < 65536 and isinstance(number, int) and 0 < number < 65536:
+    if isinstance(target, int) and not 0 < target < 65536:
         problems.append(invalid_value(f"{field}.targetPort", target, _PORT_RULE))
     if port.get("protocol") not in ("TCP", "UDP", "SCTP"):
         problems.append(unsupported_value(f"{field}.protocol", port.get("protocol"), ("SCTP", "TCP", "UDP")))
@@ -224,7 +246,7 @@ STRATEGY = Strategy(
     defaults,
     validate,
     prepare_update=prepare_update,
-    name_rule="service",
+    name_rule="label",
     new_status={"loadBalancer": {}},
     selectable={
         "spec.clusterIP": lambda obj: str(obj["spec"].get("clusterIP") or ""),

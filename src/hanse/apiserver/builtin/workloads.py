@@ -89,6 +89,15 @@ def _default_daemonset(obj: Obj) -> None:
         rolling.setdefault("maxSurge", 0)
     spec.setdefault("revisionHistoryLimit", 10)
     default_template(spec.setdefault("template", {}))
+    annotations = obj["metadata"].setdefault("annotations", {})
+    annotations.setdefault("deprecated.daemonset.template.generation", "1")
+
+
+def _count_template_generation(new: Obj, old: Obj) -> None:
+    before = (old["metadata"].get("annotations") or {}).get("deprecated.daemonset.template.generation", "1")
+    changed = new["spec"].get("template") != old["spec"].get("template")
+    count = int(before) + 1 if changed else int(before)
+    new["metadata"].setdefault("annotations", {})["deprecated.daemonset.template.generation"] = str(count)
 
 
 def _selector_problems(obj: Obj, old: Obj | None) -> list[FieldProblem]:
@@ -143,7 +152,8 @@ def _validate_deployment(obj: Obj, old: Obj | None) -> list[FieldProblem]:
 def _deployment_strategy_problems(strategy: Obj) -> list[FieldProblem]:
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     if kind not in ("Recreate", "RollingUpdate"):
-        return [unsupported_value("spec.strategy.type", kind, ("Recreate", "RollingUpdate"))]
+        shown = {"Type": kind, "RollingUpdate": None}
+        return [unsupported_value("spec.strategy", shown, ("Recreate", "RollingUpdate"))]
     if kind == "Recreate":
         told = "may not be specified when strategy `type` is 'Recreate'"
         return [forbidden_value("spec.strategy.rollingUpdate", told)] if rolling is not None else []
@@ -158,7 +168,10 @@ def _deployment_strategy_problems(strategy: Obj) -> list[FieldProblem]:
 
 def _share_problems(field: str, value: Any) -> list[FieldProblem]:
     if isinstance(value, str) and not re.fullmatch(r"[0-9]+%", value):
-        told = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+        told = (
+            "a valid percent string must be a numeric string followed by an ending '%' "
+            "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+        )
         return [invalid_value(field, value, told)]
     if isinstance(value, int) and value < 0:
         return [invalid_value(field, value, _AT_LEAST_ZERO)]
@@ -203,7 +216,8 @@ def _fixed_part(spec: Obj) -> Obj:
 
 def _validate_daemonset(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     spec = obj["spec"]
-    problems = _count_problems(spec, "minReadySeconds") + _selector_problems(obj, old)
+    problems = [_mismatch(spec)] if spec.get("selector") is None else _selector_problems(obj, old)
+    problems += _count_problems(spec, "minReadySeconds")
     return problems + template_problems(spec.get("template") or {}, "spec.template")
 
 
@@ -230,6 +244,7 @@ STATEFULSET = Strategy(
 DAEMONSET = Strategy(
     _default_daemonset,
     _validate_daemonset,
+    prepare_update=_count_template_generation,
     counts_generation=True,
     new_status={"currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0},
 )

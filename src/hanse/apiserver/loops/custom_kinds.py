@@ -11,6 +11,7 @@ from hanse.apiserver.registry import Served
 from hanse.apiserver.storage import Change, Stale
 from hanse.apiserver.system_writes import delete_as_server
 from hanse.kube.manifest import Obj, dig, finalizers_of, is_deleting, name_of
+from hanse.kube.patches.server_side_apply import track_update
 from hanse.kube.resources import CRDS
 from hanse.kube.runtime import timestamp
 
@@ -61,7 +62,15 @@ class CustomKinds:
             return
         accepted = self._accepted(crd)
         if accepted != crd:
-            await self._core.replace(served, accepted, record.revision)
+            tracked = track_update(
+                crd,
+                accepted,
+                manager="kube-apiserver",
+                schema=served.schema(),
+                now=timestamp(self._core.runtime.now()),
+                subresource="status",
+            )
+            await self._core.replace(served, tracked, record.revision)
             return  # heard again with the new state
         self._install(accepted)
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from hanse.apiserver import objects
 from hanse.apiserver.core import Core
 from hanse.apiserver.loops.worker import Worker
 from hanse.apiserver.registry import Served
@@ -134,7 +133,8 @@ class GarbageCollector:
             await self._check_owners(kind, obj, record.revision, owners)
 
     async def _check_owners(self, kind: Served, obj: Obj, revision: int, owners: list[Obj]) -> None:
-        solid, waiting = [], []
+        solid: list[Obj] = []
+        waiting: list[Obj] = []
         for owner in owners:
             place = self._uids.get(owner["uid"])
             if place is None or not self._same_scope(place, obj):

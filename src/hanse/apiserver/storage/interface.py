@@ -41,11 +41,11 @@ class StorageError(Exception):
     """The engine could not make a write durable."""
 
 
-class Stale(Exception):  # noqa: N818 - it reads as what it says
+class Stale(Exception):
     """Somebody else wrote the key first."""
 
 
-class Compacted(Exception):  # noqa: N818 - it reads as what it says
+class Compacted(Exception):
     """The history asked for is no longer kept."""
 
     def __init__(self, asked: int, oldest: int) -> None:
@@ -94,10 +94,10 @@ class Storage(Protocol):
 
 def stamp(body: bytes, revision: int) -> bytes:
     """Write a revision into an encoded object that has none yet."""
-    return b'%b%d",%b' % (_STAMP, revision, memoryview(body)[len(_HEAD) :])
+    return b"".join((_STAMP, b"%d" % revision, b'",', memoryview(body)[len(_HEAD) :]))
 
 
 def restamp(value: bytes, revision: int) -> bytes:
     """Replace the revision in a stamped object."""
     end = value.index(b'"', len(_STAMP))
-    return b"%b%d%b" % (_STAMP, revision, memoryview(value)[end:])
+    return b"".join((_STAMP, b"%d" % revision, memoryview(value)[end:]))

@@ -20,7 +20,7 @@ class MemoryStorage:
     def revision(self) -> int:
         return self._index.revision
 
-    async def open(self, runtime: Runtime, publish: Callable[[Change], None]) -> None:  # noqa: ARG002 - needs none
+    async def open(self, runtime: Runtime, publish: Callable[[Change], None]) -> None:
         self._publish = publish
 
     def get(self, bucket: str, path: str) -> Record | None:

@@ -271,7 +271,7 @@ def _autoscaler(obj: Obj, now: float) -> list[Any]:
 def _targets(obj: Obj) -> list[str]:
     shown = []
     current = dig(obj, "status", "currentMetrics", default=[]) or []
-    for place, metric in enumerate(dig(obj, "spec", "metrics", default=[])):
+    for place, metric in enumerate(_metrics_of(obj["spec"])):
         wanted = dig(metric, "resource", "target", default={})
         used = dig(current[place], "resource", "current", default={}) if place < len(current) else {}
         name = dig(metric, "resource", "name", default="")
@@ -282,6 +282,13 @@ def _targets(obj: Obj) -> list[str]:
             goal = wanted.get("averageValue") or wanted.get("value") or "<auto>"
             shown.append(f"{used.get('averageValue') or UNKNOWN}/{goal}")
     return shown
+
+
+def _metrics_of(spec: Obj) -> list[Obj]:
+    share = spec.get("targetCPUUtilizationPercentage")
+    if share is None:
+        return list(spec.get("metrics") or ())
+    return [{"resource": {"name": "cpu", "target": {"averageUtilization": share}}}]
 
 
 def _priority_class(obj: Obj, now: float) -> list[Any]:
@@ -301,7 +308,8 @@ def _revision(obj: Obj, now: float) -> list[Any]:
 
 def _quota(obj: Obj, now: float) -> list[Any]:
     hard, used = dig(obj, "status", "hard", default={}), dig(obj, "status", "used", default={})
-    requests, limits = [], []
+    requests: list[str] = []
+    limits: list[str] = []
     for name in sorted(hard):
         (limits if name.startswith("limits") else requests).append(f"{name}: {used.get(name, 0)}/{hard[name]}")
     return [name_of(obj), ", ".join(requests), ", ".join(limits), created(obj, now)]

@@ -46,10 +46,7 @@ def pod_reason(pod: Obj) -> str:
         if condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated":
             reason = "SchedulingGated"
     waiting = _init_reason(pod)
-    if waiting:
-        reason = waiting
-    else:
-        reason = _container_reason(told, reason)
+    reason = waiting or _container_reason(told, reason)
     if pod["metadata"].get("deletionTimestamp"):
         if told.get("reason") == "NodeLost":
             return "Unknown"
@@ -161,14 +158,11 @@ def _daemonset_cells(obj: Obj, now: float) -> list[Any]:
 def _job_cells(obj: Obj, now: float) -> list[Any]:
     told, spec = obj.get("status") or {}, obj["spec"]
     done, wanted, width = told.get("succeeded", 0), spec.get("completions"), spec.get("parallelism") or 0
-    if wanted is not None:
-        completions = f"{done}/{wanted}"
-    else:
-        completions = f"{done}/1 of {width}" if width > 1 else f"{done}/1"
+    total = wanted if wanted is not None else f"1 of {width}" if width > 1 else 1
     return [
         name_of(obj),
         _job_state(obj),
-        completions,
+        f"{done}/{total}",
         _job_duration(told, now),
         created(obj, now),
         *containers_of(dig(spec, "template", "spec")),
@@ -205,7 +199,7 @@ def _cronjob_cells(obj: Obj, now: float) -> list[Any]:
         name_of(obj),
         spec.get("schedule"),
         spec.get("timeZone") or NONE,
-        bool(spec.get("suspend")),
+        str(bool(spec.get("suspend"))),
         len(told.get("active") or ()),
         age(last, now) if last else NONE,
         created(obj, now),

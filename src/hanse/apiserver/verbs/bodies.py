@@ -6,8 +6,10 @@ from typing import Any
 
 from hanse.apiserver import negotiation, status
 from hanse.apiserver.core import Call
-from hanse.kube.manifest import Obj
+from hanse.kube.manifest import Obj, dig
 from hanse.kube.resources import gvk
+
+_SHOWN = 30
 
 
 def read_manifest(call: Call) -> Obj:
@@ -73,9 +75,9 @@ def check_name(call: Call, obj: Obj) -> None:
 def _check_kind(call: Call, body: Obj) -> None:
     resource = call.served.resource
     group, version, kind = gvk(body)
-    if call.served.custom and (not kind or not version):
-        missing = "Kind" if not kind else "apiVersion"
-        raise status.bad_request(f"error decoding object: Object '{missing}' is missing")
+    if call.served.custom:
+        _check_custom_kind(call, body)
+        return
     group, version = (group, version) if version else (resource.group, resource.version)
     kind = kind or resource.kind
     if (group, version, kind) == (resource.group, resource.version, resource.kind):
@@ -96,8 +98,28 @@ def _check_kind(call: Call, body: Obj) -> None:
     )
 
 
+def _check_custom_kind(call: Call, body: Obj) -> None:
+    resource = call.served.resource
+    kind, api_version = str(body.get("kind") or ""), str(body.get("apiVersion") or "")
+    if not kind:
+        text = call.request.body.decode(errors="replace")
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
+        raise status.bad_request(
+            f"the object provided is unrecognized (must be of type {resource.kind}): "
+            f"Object 'Kind' is missing in '{text}' ({shown})"
+        )
+    if api_version != resource.api_version:
+        raise status.bad_request(
+            f"the API version in the data ({api_version}) does not match the expected API version "
+            f"({resource.api_version})"
+        )
+    if kind != resource.kind:
+        problem = status.invalid_value("kind", kind, f"must be {resource.kind}")
+        raise status.invalid(resource.group, kind, str(dig(body, "metadata", "name", default="")), [problem])
+
+
 def _go_type(group: str, version: str, kind: str) -> str:
-    return f"{version or group.split('.')[0] or 'core'}.{kind}"
+    return f"{version or group.split('.', maxsplit=1)[0] or 'core'}.{kind}"
 
 
 def _go_kind(value: Any) -> str:

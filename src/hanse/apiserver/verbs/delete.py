@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from hanse.apiserver import negotiation, objects, representation, status
 from hanse.apiserver.answers import Answer, answer_object, answer_plain, finish, form_of
+from hanse.apiserver.builtin.crd_rules import CLEANUP
 from hanse.apiserver.core import Call
 from hanse.apiserver.requests import ResourcePath
 from hanse.apiserver.selection import matcher_of
@@ -25,6 +26,10 @@ _RETURNS_OBJECT = frozenset(
         "storage.k8s.io/volumeattachments", "storage.k8s.io/csinodes", "storage.k8s.io/csidrivers",
     }
 )  # fmt: skip
+_ORPHANED_PODS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 _PATIENT_POD_PHASES = ("Succeeded", "Failed")
 
 
@@ -42,6 +47,8 @@ class DeleteOptions:
 async def delete(call: Call) -> Answer:
     """Delete an object, or mark it for those who must act first."""
     options = read_options(call)
+    if call.served.bucket == "batch/jobs" and not options.propagation:
+        call.warnings.append(_ORPHANED_PODS)
     gone, obj = await delete_object(call, options)
     if gone and call.served.bucket not in _RETURNS_OBJECT:
         resource = call.served.resource
@@ -141,13 +148,15 @@ async def delete_object(call: Call, options: DeleteOptions) -> tuple[bool, Obj]:
 
 def _check_preconditions(call: Call, options: DeleteOptions, live: Obj) -> None:
     metadata = live["metadata"]
-    for wanted, has, name in (
-        (options.uid, metadata["uid"], "UID"),
-        (options.version, metadata["resourceVersion"], "ResourceVersion"),
+    for wanted, has, name, fate in (
+        (options.uid, metadata["uid"], "UID", "deleted and then recreated"),
+        (options.version, metadata["resourceVersion"], "ResourceVersion", "modified"),
     ):
         if wanted and wanted != has:
-            told = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {has}"
-            raise status.conflict(call.served.resource, call.path.name, told)
+            told = f"the {name} in the precondition ({wanted}) does not match the {name} in record ({has})"
+            # Upstream names the kind here, where every other conflict names the resource.
+            named = replace(call.served.resource, plural=call.served.resource.kind)
+            raise status.conflict(named, call.path.name, f"{told}. The object might have been {fate}")
 
 
 def _marked(call: Call, options: DeleteOptions, obj: Obj) -> Obj:
@@ -158,9 +167,11 @@ def _marked(call: Call, options: DeleteOptions, obj: Obj) -> Obj:
     if not metadata.get("deletionTimestamp"):
         metadata["deletionTimestamp"] = timestamp(now + grace)
         metadata["deletionGracePeriodSeconds"] = grace
-        if metadata.get("generation"):
+        mark = _SPECIAL_MARKS.get(call.served.bucket)
+        if mark is not None:
+            mark(call, obj)
+        elif metadata.get("generation"):
             metadata["generation"] += 1
-        _mark_special(call, obj)
     elif grace < int(metadata.get("deletionGracePeriodSeconds") or 0):
         metadata["deletionTimestamp"] = timestamp(now + grace)
         metadata["deletionGracePeriodSeconds"] = grace
@@ -168,8 +179,8 @@ def _marked(call: Call, options: DeleteOptions, obj: Obj) -> Obj:
 
 
 def _unmarked(marked: Obj, live: Obj) -> Obj:
-    # An object that goes at once is last seen as it was; only one that waited shows its deletion time.
-    if live["metadata"].get("deletionTimestamp"):
+    # An object that goes at once is last seen as it was; one that waited, and a pod, show their deletion time.
+    if live["metadata"].get("deletionTimestamp") or "containers" in (live.get("spec") or {}):
         return marked
     return live
 
@@ -202,12 +213,6 @@ def _set_finalizers(call: Call, options: DeleteOptions, metadata: Obj) -> None:
         metadata.pop("finalizers", None)
 
 
-def _mark_special(call: Call, obj: Obj) -> None:
-    mark = _SPECIAL_MARKS.get(call.served.bucket)
-    if mark is not None:
-        mark(call, obj)
-
-
 def _mark_namespace(call: Call, obj: Obj) -> None:  # noqa: ARG001 - the shape of every mark
     obj["metadata"].pop("deletionGracePeriodSeconds", None)
     obj.setdefault("status", {})["phase"] = "Terminating"
@@ -221,8 +226,11 @@ def _mark_crd(call: Call, obj: Obj) -> None:
         "reason": "InstanceDeletionPending",
         "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
     }
-    obj["metadata"].pop("deletionGracePeriodSeconds", None)
-    obj.setdefault("status", {}).setdefault("conditions", []).append(condition)
+    metadata = obj["metadata"]
+    metadata.pop("deletionGracePeriodSeconds", None)
+    metadata["finalizers"] = [*(metadata.get("finalizers") or []), CLEANUP]
+    told = obj.setdefault("status", {})
+    told["conditions"] = [*(told.get("conditions") or []), condition]
 
 
 _SPECIAL_MARKS: dict[str, Callable[[Call, Obj], None]] = {

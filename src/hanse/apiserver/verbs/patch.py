@@ -11,7 +11,6 @@ import yaml
 from hanse.apiserver import negotiation, objects, status
 from hanse.apiserver.answers import Answer, answer_object
 from hanse.apiserver.core import Call
-from hanse.apiserver.schema_checks import check_shape
 from hanse.apiserver.verbs.bodies import check_name, checked_manifest, place
 from hanse.apiserver.verbs.create import create_object
 from hanse.apiserver.verbs.writing import change_object, reset_fields, stored_kind
@@ -56,7 +55,7 @@ def patch_type(call: Call) -> str:
     if not call.served.custom:
         accepted.insert(2, STRATEGIC_PATCH)
     if content not in accepted:
-        raise status.unsupported_patch_type()
+        raise status.unsupported_media_type(accepted) if call.served.custom else status.unsupported_patch_type()
     if call.options.flag("force") and content != APPLY_PATCH:
         problem = status.forbidden_value("force", "may not be specified for non-apply patch")
         raise status.invalid("meta.k8s.io", "PatchOptions", "", [problem])
@@ -137,7 +136,6 @@ def _read_configuration(call: Call) -> Obj:
     check_name(call, config)
     if config["metadata"].get("managedFields"):
         raise status.bad_request("metadata.managedFields must be nil")
-    check_shape(call, config)
     return config
 
 
@@ -153,6 +151,9 @@ def _applied(call: Call, live: Obj | None, config: Obj) -> Obj:
             subresource=call.path.subresource,
             ignore=reset_fields(stored_kind(call), call.path.subresource),
         )
+    except ValueError as error:
+        # Upstream too fails here as if it were its own fault; controllers meet the same code on both.
+        raise status.failure(500, "", str(error)) from None
     except ApplyConflict as refused:
         causes = [
             {"reason": "FieldManagerConflict", "message": f"conflict with {manager}", "field": path}

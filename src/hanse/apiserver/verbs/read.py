@@ -38,7 +38,10 @@ async def list_objects(call: Call) -> Answer:
     records = _records(call, page)
     chosen: list[bytes] = []
     limit = call.options.number("limit")
-    metadata: Obj = {"resourceVersion": str(page.revision)}
+    form = form_of(call)
+    # Lists of custom kinds come from another list type upstream, which always names its continuation.
+    metadata: Obj = {"continue": ""} if call.served.custom and not form.view else {}
+    metadata["resourceVersion"] = str(page.revision)
     for place, record in enumerate(records):
         if matches is not None and not matches(record.value):
             continue
@@ -49,7 +52,6 @@ async def list_objects(call: Call) -> Answer:
                 metadata["remainingItemCount"] = len(records) - place
             break
         chosen.append(record.value)
-    form = form_of(call)
     body = representation.many(call.served, chosen, form, metadata, call.core.runtime.now())
     return finish(call, form, body)
 

@@ -12,6 +12,7 @@ from hanse.apiserver.core import Call
 from hanse.apiserver.identity import Identity
 from hanse.apiserver.negotiation import read_body
 from hanse.apiserver.verbs.bodies import read_manifest
+from hanse.apiserver.verbs.writing import own_fields
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.runtime import timestamp
 
@@ -21,7 +22,9 @@ _DEFAULT_TOKEN_SECONDS = 3600
 async def self_subject_review(call: Call) -> Answer:
     """Tell the caller who they are."""
     review = read_manifest(call)
-    return _answer(call, review, {"userInfo": _user_info(call.identity)})
+    metadata = {"creationTimestamp": timestamp(call.core.runtime.now())}
+    told = {**review, "metadata": metadata, "status": {"userInfo": _user_info(call.identity)}}
+    return answer_plain(call, told, 201)
 
 
 async def token_review(call: Call) -> Answer:
@@ -29,7 +32,7 @@ async def token_review(call: Call) -> Answer:
     review = read_manifest(call)
     identity = call.core.tokens.get(str(dig(review, "spec", "token", default="")))
     if identity is None:
-        return _answer(call, review, {"user": {}, "error": "[invalid bearer token]"})
+        return _answer(call, review, {"user": {}, "error": "invalid bearer token"})
     return _answer(call, review, {"authenticated": True, "user": _user_info(identity)})
 
 
@@ -97,8 +100,8 @@ def _token_request(call: Call) -> Obj:
 
 
 def _answer(call: Call, review: Obj, told: Obj) -> Answer:
-    metadata = {name: value for name, value in review["metadata"].items() if name in ("name", "namespace")}
-    metadata["creationTimestamp"] = None
+    kept = {name: value for name, value in review["metadata"].items() if name in ("name", "namespace")}
+    metadata = own_fields(call, {**review, "metadata": kept}, None)["metadata"]
     return answer_plain(call, {**review, "metadata": metadata, "status": told}, 201)
 
 
@@ -118,8 +121,7 @@ def _decided(call: Call, identity: Identity, review: Obj) -> Obj:
             asked,
             "exactly one of nonResourceAttributes or resourceAttributes must be specified",
         )
-        resource = call.served.resource
-        raise status.invalid(resource.group, resource.kind, "", [problem])
+        raise status.invalid(call.served.resource.group, "", "", [problem])
     if path is not None:
         attributes = Attributes(path.get("verb", ""), path=path.get("path", ""))
     else:

@@ -48,7 +48,7 @@ async def _write(call: Call, change: Callable[[Obj], Obj]) -> Answer:
         _set(live, _paths(call)[0], replicas)
         return live
 
-    changed = await change_object(call, scaled, subresource="")
+    changed = await change_object(call, scaled, subresource="scale")
     return answer_plain(call, scale_of(call, changed))
 
 

@@ -23,7 +23,7 @@ async def update(call: Call) -> Answer:
     if not absent and not obj["metadata"].get("resourceVersion") and (strategy.needs_version or call.served.custom):
         problem = status.invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
         resource = call.served.resource
-        raise status.invalid(resource.group, resource.kind, call.path.name, [problem])
+        raise status.invalid(resource.group, resource.plural, call.path.name, [problem])
 
     def replaced(live: Obj) -> Obj:
         wanted = objects.copy(obj)

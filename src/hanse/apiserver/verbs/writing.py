@@ -58,9 +58,9 @@ def prepare_new(call: Call, obj: Obj, *, tracked: bool = True) -> Obj:
     _generate_name(call, metadata)
     kind.strategy.defaults(obj)
     fill_custom_defaults(kind, obj)
-    admission.admit_new(call, kind, obj)
     if tracked:
         obj = own_fields(call, obj, None)
+    admission.admit_new(call, kind, obj)
     metadata = obj["metadata"]
     metadata["uid"] = call.core.runtime.uid()
     metadata["creationTimestamp"] = timestamp(call.core.runtime.now())
@@ -89,7 +89,7 @@ def prepare_change(call: Call, new: Obj, old: Obj, subresource: str = "", *, tra
         if kind.has_status and subresource != "binding":
             _keep(new, old, "status")
         kind.strategy.prepare_update(new, old)
-    if not subresource:
+    if subresource in ("", "scale"):
         admission.allocate(call, kind, new, old)
     if kind.strategy.counts_generation and _counted(kind, new) != _counted(kind, old):
         new["metadata"]["generation"] = int(old["metadata"].get("generation") or 0) + 1
@@ -114,7 +114,9 @@ def own_fields(call: Call, new: Obj, old: Obj | None, subresource: str = "") -> 
 def reset_fields(kind: Served, subresource: str) -> tuple[tuple[str, ...], ...]:
     """Return the fields that an endpoint puts back to what they were, and that a client cannot own through it."""
     if subresource == "status":
-        return (("spec",), ("metadata",)) if kind.custom else (("spec",),)
+        if kind.custom:
+            return (("spec",), ("metadata",))
+        return (("spec",), ("metadata", "labels")) if kind.bucket == "apps/deployments" else (("spec",),)
     return (("status",),) if kind.has_status else ()
 
 
@@ -213,7 +215,8 @@ def _only_status(kind: Served, new: Obj, old: Obj) -> Obj:
     if not kind.custom:
         # Built-in kinds let the status writer change labels, annotations and finalizers too.
         kept["metadata"] = {**new["metadata"]}
-        _keep(kept["metadata"], old["metadata"], "ownerReferences")
+        for name in ("ownerReferences", *(("labels",) if kind.bucket == "apps/deployments" else ())):
+            _keep(kept["metadata"], old["metadata"], name)
         _keep(kept["metadata"], old["metadata"], "deletionTimestamp")
     elif "managedFields" in new["metadata"]:
         kept["metadata"]["managedFields"] = new["metadata"]["managedFields"]
@@ -250,10 +253,12 @@ def _validate(kind: Served, new: Obj, old: Obj | None) -> None:
 
 
 def _metadata_changes(new: Obj, old: Obj) -> list[status.FieldProblem]:
-    problems = []
-    for name in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
-        if new.get(name) != old.get(name):
-            problems.append(status.invalid_value(f"metadata.{name}", new.get(name), "field is immutable"))
+    fixed = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+    problems = [
+        status.invalid_value(f"metadata.{name}", new.get(name), "field is immutable")
+        for name in fixed
+        if new.get(name) != old.get(name)
+    ]
     if old.get("deletionTimestamp"):
         added = [one for one in new.get("finalizers") or [] if one not in (old.get("finalizers") or [])]
         if added:

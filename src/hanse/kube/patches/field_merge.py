@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from hanse.kube.patches.field_sets import FieldSet, Path
+from hanse.kube.patches.field_sets import Branch, FieldSet, Path
 from hanse.kube.patches.field_types import ABSENT, FieldType, UntypedError
+
+_EMPTY = FieldSet()
+_NESTED = (dict, list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,9 @@ class Comparison:
 @dataclass(slots=True)
 class _Findings:
     merged: bool
-    added: list[Path] = field(default_factory=list)
+    added: list[Branch] = field(default_factory=list)
     modified: list[Path] = field(default_factory=list)
-    removed: list[Path] = field(default_factory=list)
+    removed: list[Branch] = field(default_factory=list)
 
 
 def compare(old: Any, new: Any, kind: FieldType, *, merged: bool = False) -> Comparison:
@@ -52,30 +55,55 @@ def compare(old: Any, new: Any, kind: FieldType, *, merged: bool = False) -> Com
     found = _Findings(merged)
     _compare(old, new, kind, (), found)
     return Comparison(
-        FieldSet.from_paths(found.added), FieldSet.from_paths(found.modified), FieldSet.from_paths(found.removed)
+        FieldSet.from_branches(found.added), FieldSet.from_paths(found.modified), FieldSet.from_branches(found.removed)
     )
 
 
 def _compare(old: Any, new: Any, kind: FieldType, path: Path, found: _Findings) -> None:
-    if old is not ABSENT and new is not ABSENT:
-        if old == new:
-            return
+    if old is ABSENT:
+        found.added.append((path, _whole(new, kind, merged=found.merged)))
+    elif new is ABSENT:
+        found.removed.append((path, _whole(old, kind, merged=False)))
+    elif old != new:
         if _form(old) != _form(new) and not _granular_null(old, new, kind):
             _compare_forms(old, new, kind, path, found)
-            return
-    if not _descend(old, new, kind, path, found) and old is not ABSENT and new is not ABSENT:
-        found.modified.append(path)
-    if old is ABSENT:
-        found.added.append(path)
-    elif new is ABSENT:
-        found.removed.append(path)
+        elif not _descend(old, new, kind, path, found):
+            found.modified.append(path)
 
 
 def _compare_forms(old: Any, new: Any, kind: FieldType, path: Path, found: _Findings) -> None:
     """A map in place of a scalar, or the other way round: fields of the map come or go, and the place changes."""
-    _descend(old, ABSENT, kind, path, found)
-    _descend(ABSENT, new, kind, path, found)
+    found.removed += _branches(path, _whole(old, kind, merged=False))
+    found.added += _branches(path, _whole(new, kind, merged=found.merged))
     found.modified.append(path)
+
+
+def _branches(path: Path, below: FieldSet) -> list[Branch]:
+    return [((*path, *rest), _EMPTY) for rest in below.paths()]
+
+
+def _whole(value: Any, kind: FieldType, *, merged: bool) -> FieldSet:
+    """Return every field below a value that came or went as a whole."""
+    if not value:
+        return _EMPTY
+    if isinstance(value, dict) and not kind.atomic_map:
+        children: dict[str, FieldSet] = {}
+        # A struct takes the structs inside it along, even those that JSON leaves out.
+        for key in {**value, **dict.fromkeys(kind.structs)} if kind.structs else value:
+            inner = value.get(key, ABSENT)
+            if inner is ABSENT or not (merged or inner):
+                inner = kind.stored(key, inner)
+            if inner is not ABSENT:
+                step = f"f:{key}"
+                children[step] = _whole(inner, kind.at(step), merged=merged) if inner.__class__ in _NESTED else _EMPTY
+        return FieldSet(children, children)
+    if isinstance(value, list) and not kind.atomic_list:
+        groups = _grouped(value, kind)
+        inside = {
+            step: _whole(group[0], kind.element, merged=merged) for step, group in groups.items() if len(group) < 2
+        }
+        return FieldSet(groups, inside)
+    return _EMPTY
 
 
 def _form(value: Any) -> str:
@@ -115,14 +143,12 @@ def _listed(value: Any) -> list[Any]:
 def _compare_maps(old: Any, new: Any, kind: FieldType, path: Path, found: _Findings) -> None:
     before = old if isinstance(old, dict) else {}
     after = new if isinstance(new, dict) else {}
-    # A struct that comes or goes takes the structs inside it along, even those that JSON leaves out.
-    inside = kind.structs if old is ABSENT or new is ABSENT else ()
-    for key in {**before, **after, **dict.fromkeys(inside)}:
+    for key in {**before, **after}:
         step = f"f:{key}"
-        # A struct that is there as a whole holds its zero values; one that is not there holds nothing.
-        left = ABSENT if old is ABSENT else kind.stored(key, before.get(key, ABSENT))
+        # A struct holds its zero values where JSON has nothing.
+        left = kind.stored(key, before.get(key, ABSENT))
         right = after.get(key, ABSENT)
-        if new is not ABSENT and (right is ABSENT or not found.merged):
+        if right is ABSENT or not found.merged:
             right = kind.stored(key, right)
         if left is not ABSENT or right is not ABSENT:
             _compare(left, right, kind.at(step), (*path, step), found)
@@ -142,11 +168,11 @@ def _compare_lists(old: list[Any], new: list[Any], kind: FieldType, path: Path, 
         elif len(left) >= 2:
             if right:
                 _compare(ABSENT, right[0], kind.element, where, found)
-            found.removed.append(where)
+            found.removed.append((where, _EMPTY))
         else:
             if left:
                 _compare(left[0], ABSENT, kind.element, where, found)
-            found.added.append(where)
+            found.added.append((where, _EMPTY))
 
 
 def _grouped(values: list[Any], kind: FieldType) -> dict[str, list[Any]]:

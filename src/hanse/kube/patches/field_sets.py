@@ -18,6 +18,7 @@ from hanse.kube.patches.field_types import FieldType, field_type
 from hanse.kube.schemas.schema import Schema
 
 Path = tuple[str, ...]
+Branch = tuple[Path, "FieldSet"]
 
 _SELF = "."
 _KIND_ORDER = {"f": 0, "k": 1, "v": 2, "i": 3}
@@ -35,14 +36,25 @@ class FieldSet:
     @classmethod
     def from_paths(cls, paths: Iterable[Path]) -> FieldSet:
         """Return the set of these paths."""
+        return cls.from_branches((path, _EMPTY) for path in paths)
+
+    @classmethod
+    def from_branches(cls, branches: Iterable[Branch]) -> FieldSet:
+        """Return the set of these paths, each with a set that lies below it."""
         members: set[str] = set()
-        deeper: dict[str, list[Path]] = {}
-        for path in paths:
+        children: dict[str, FieldSet] = {}
+        deeper: dict[str, list[Branch]] = {}
+        for path, below in branches:
             if len(path) == 1:
                 members.add(path[0])
+                if not below.empty:
+                    children[path[0]] = below
             elif path:
-                deeper.setdefault(path[0], []).append(path[1:])
-        return cls(members, {step: cls.from_paths(rest) for step, rest in deeper.items()})
+                deeper.setdefault(path[0], []).append((path[1:], below))
+        for step, rest in deeper.items():
+            part = cls.from_branches(rest)
+            children[step] = children[step].union(part) if step in children else part
+        return cls(members, children)
 
     @classmethod
     def from_v1(cls, fields: Obj) -> FieldSet:

@@ -5,15 +5,12 @@ Where nothing is declared the form of the value decides: maps are owned field by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 import orjson
 
 from hanse.kube.schemas.schema import Schema
-
-_UNDECLARED = Schema(preserve_unknown=True)
 
 
 class Absent:
@@ -33,17 +30,28 @@ class UntypedError(ValueError):
     """A value that its schema cannot hold, or a list whose elements cannot be told apart."""
 
 
-@dataclass(frozen=True, slots=True)
 class FieldType:
-    """A schema, read for ownership."""
+    """A schema, read for ownership. Types below one are made once, as the same schema serves many objects."""
 
-    schema: Schema
-    atomic_map: bool
-    atomic_list: bool
-    keys: tuple[str, ...]
-    """What identifies an element of a list that is not atomic; empty for a set of scalars."""
-    structs: tuple[str, ...] = ()
-    """Fields of a built-in kind that are always there, empty if need be."""
+    __slots__ = ("_below", "atomic_list", "atomic_map", "keys", "schema", "structs")
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.atomic_map = schema.map_type == "atomic"
+        self.atomic_list = True
+        self.keys: tuple[str, ...] = ()
+        """What identifies an element of a list that is not atomic; empty for a set of scalars."""
+        if schema.list_type:
+            self.atomic_list = schema.list_type == "atomic"
+            self.keys = schema.list_map_keys if schema.list_type == "map" else ()
+        elif "merge" in schema.patch_strategy.split(","):
+            self.atomic_list = False
+            self.keys = (schema.patch_merge_key,) if schema.patch_merge_key else ()
+        # Only a definition is a Go struct; CRDs say default: {} and mean it.
+        named = schema.properties.items() if schema.name else ()
+        self.structs = tuple(key for key, child in named if child.default == {} and child.type == "object")
+        """Fields of a built-in kind that are always there, empty if need be."""
+        self._below: dict[str, FieldType] = {}
 
     def declares(self, step: str) -> bool:
         """Tell whether a step is a field that the schema names, not an entry of a free map."""
@@ -51,14 +59,23 @@ class FieldType:
 
     def at(self, step: str) -> FieldType:
         """Return the type below a step."""
-        if step.startswith("f:"):
-            return field_type(self.schema.child(step[2:]))
-        return self.element
+        if step[0] != "f":
+            return self.element
+        declared = self.schema.properties.get(step[2:])
+        # Entries of a map share one type, which must not be kept under each of their names.
+        name = step if declared is not None else ""
+        found = self._below.get(name)
+        if found is None:
+            found = self._below[name] = field_type(declared if declared is not None else self.schema.additional)
+        return found
 
     @property
     def element(self) -> FieldType:
         """The type of a list's elements."""
-        return field_type(self.schema.items)
+        found = self._below.get("[]")
+        if found is None:
+            found = self._below["[]"] = field_type(self.schema.items)
+        return found
 
     def element_step(self, element: Any) -> str:
         """Return the step that identifies a list's element; raises UntypedError where nothing does."""
@@ -107,7 +124,7 @@ def _json(value: Any) -> str:
 
 def field_type(schema: Schema | None) -> FieldType:
     """Return how ownership reads a schema; without one the form of the value decides."""
-    return _of_identity(_Identity(schema or _UNDECLARED))
+    return _UNTYPED if schema is None else _of_identity(_Identity(schema))
 
 
 class _Identity:
@@ -125,18 +142,9 @@ class _Identity:
         return isinstance(other, _Identity) and self.schema is other.schema
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def _of_identity(identity: _Identity) -> FieldType:
-    schema = identity.schema
-    keys: tuple[str, ...] = ()
-    atomic_list = True
-    if schema.list_type:
-        atomic_list = schema.list_type == "atomic"
-        keys = schema.list_map_keys if schema.list_type == "map" else ()
-    elif "merge" in schema.patch_strategy.split(","):
-        atomic_list = False
-        keys = (schema.patch_merge_key,) if schema.patch_merge_key else ()
-    # Only a definition is a Go struct; CRDs say default: {} and mean it.
-    named = schema.properties.items() if schema.name else ()
-    structs = tuple(name for name, child in named if child.default == {} and child.type == "object")
-    return FieldType(schema, schema.map_type == "atomic", atomic_list, keys, structs)
+    return FieldType(identity.schema)
+
+
+_UNTYPED = FieldType(Schema(preserve_unknown=True))

@@ -15,7 +15,7 @@ import orjson
 
 from hanse.kube.manifest import Obj, annotations_of, uid_of
 from hanse.kube.patches.field_checks import check_config
-from hanse.kube.patches.field_merge import Comparison, compare, merge, remove
+from hanse.kube.patches.field_merge import compare, merge, remove
 from hanse.kube.patches.field_sets import FieldSet, readable
 from hanse.kube.patches.field_types import FieldType, field_type
 from hanse.kube.patches.managed_fields import Entry, Managed, Manager, owned
@@ -74,13 +74,14 @@ def apply(
         first = Manager("before-first-apply", "Update", config["apiVersion"], subresource)
         written = compare({}, before, kind).ignoring(_ignored(ignore)).written
         managed.put(Entry(first, owned(written), now))
-    session = _Apply(before, config, kind, writer, _ignored(ignore))
-    conflicts = [] if force else session.conflicts(managed)
+    application = _Application(before, config, kind, writer=writer, managed=managed, ignored=_ignored(ignore))
+    conflicts = [] if force else application.conflicts()
     if manager == _KUBECTL:
         conflicts = _not_client_side(conflicts, before, kind)
     if conflicts:
         raise ApplyConflict([(str(entry.manager), readable(path)) for entry, path in conflicts])
-    result = session.finish(managed, now)
+    application.take_over(now)
+    result = application.result
     if manager == _KUBECTL and annotations_of(result).get(LAST_APPLIED):
         result = _with_last_applied(result, config)
     return _with_managed(result, managed)
@@ -89,59 +90,52 @@ def apply(
 Conflict = tuple[Entry, tuple[str, ...]]
 
 
-class _Apply:
-    """One application: the merged and pruned object, and what it changes."""
+class _Application:
+    """One configuration on its way into the live object: what results, and what that changes."""
 
-    def __init__(self, live: Obj, config: Obj, kind: FieldType, writer: Manager, ignored: FieldSet) -> None:
+    def __init__(
+        self, live: Obj, config: Obj, kind: FieldType, *, writer: Manager, managed: Managed, ignored: FieldSet
+    ) -> None:
         self._live = live
         self._kind = kind
         self._writer = writer
-        self._config = config
-        self._ignored = ignored
+        self._managed = managed
+        self._others = [entry for entry in managed.values() if entry.manager.identity != writer.identity]
         self._fields = FieldSet.of(config, kind.schema).without(ignored)
-        self._merged: Obj = merge(live, config, kind)
+        hollow, self.result = self._pruned(merge(live, config, kind))
+        everything = compare(live, hollow, kind, merged=True)
+        self._same = everything.same
+        self._change = everything.ignoring(ignored)
 
-    def conflicts(self, managed: Managed) -> list[Conflict]:
+    def conflicts(self) -> list[Conflict]:
         """Return the fields of others that the configuration changes, in the order of the server's message."""
-        changed = self._compared(self._pruned(managed)[0]).ignoring(self._ignored).written
-        others = sorted(
-            (entry for entry in managed.values() if entry.manager.identity != self._writer.identity),
-            key=lambda entry: _identifier(entry.manager),
-        )
+        others = sorted(self._others, key=lambda entry: _identifier(entry.manager))
+        changed = self._change.written
         return [(entry, path) for entry in others for path in entry.fields.intersection(changed).paths()]
 
-    def finish(self, managed: Managed, now: str) -> Obj:
-        """Take the fields over, and return the object."""
-        hollow, result = self._pruned(managed)
-        previous = managed.get(self._writer.identity)
-        everything = self._compared(hollow)
-        comparison = everything.ignoring(self._ignored)
-        for entry in list(managed.values()):
-            if entry.manager.identity != self._writer.identity:
-                managed.put(entry.losing(comparison.written).losing(comparison.removed))
-        unchanged = everything.same and _filled(self._live) == _filled(result)
+    def take_over(self, now: str) -> None:
+        """Give the writer what it applied, and take from the others what it changed or removed."""
+        previous = self._managed.get(self._writer.identity)
+        for entry in self._others:
+            self._managed.put(entry.losing(self._change.written).losing(self._change.removed))
+        unchanged = self._same and _filled(self._live) == _filled(self.result)
         time = (previous.time if previous else "") if unchanged else now
-        managed.put(Entry(self._writer, owned(self._fields), time))
-        return result
+        self._managed.put(Entry(self._writer, owned(self._fields), time))
 
-    def _compared(self, result: Obj) -> Comparison:
-        return compare(self._live, result, self._kind, merged=True)
-
-    def _pruned(self, managed: Managed) -> tuple[Obj, Obj]:
+    def _pruned(self, merged: Obj) -> tuple[Obj, Obj]:
         """Return the merged object without what the manager gave up and nobody else owns.
 
         It comes twice: with null in place of what lost all its fields, which still belongs to its owners, and without.
         """
-        last = managed.get(self._writer.identity)
-        if last is None or last.fields.empty:
-            return self._merged, self._merged
-        kind, merged = self._kind, self._merged
+        last = self._managed.get(self._writer.identity)
+        if last is None or last.fields.difference(self._fields).empty:
+            return merged, merged
+        kind = self._kind
         given_up = last.fields.with_declared_parents(kind)
         bare = remove(merged, given_up, kind, keep_emptied=True)
         claimed = self._fields
-        for identity, entry in managed.items():
-            if identity != self._writer.identity:
-                claimed = claimed.union(entry.fields)
+        for entry in self._others:
+            claimed = claimed.union(entry.fields)
         everything = FieldSet.of(merged, kind.schema).with_declared_parents(kind)
         kept = FieldSet.of(bare, kind.schema).with_declared_parents(kind).union(claimed.with_declared_parents(kind))
         bare = remove(merged, everything.difference(kept), kind, keep_emptied=True)

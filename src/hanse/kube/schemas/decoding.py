@@ -89,7 +89,9 @@ def _object_refusals(schema: Schema, value: Any, place: _Place) -> Iterator[str]
     for key, inner in value.items():
         child: Schema | None = schema.properties.get(key)
         if child is not None:
-            yield from _refusals(child, inner, place.into(schema, key))
+            # Most values are plain text where text belongs; naming their place would be most of the work.
+            if inner.__class__ is not str or child.type != "string" or child.format:
+                yield from _refusals(child, inner, place.into(schema, key))
         elif schema.additional is not None:
             yield from _refusals(schema.additional, inner, place)
 
@@ -213,7 +215,8 @@ def _unknown(schema: Schema, value: Any, path: str) -> Iterator[str]:
             where = f"{path}.{key}" if path else key
             child = schema.child(key)
             if child is not None:
-                yield from _unknown(child, inner, where)
+                if isinstance(inner, dict | list):
+                    yield from _unknown(child, inner, where)
             elif not schema.preserve_unknown and schema.type == "object":
                 yield where
     elif isinstance(value, list) and schema.items is not None:

@@ -41,7 +41,7 @@ class AddressPool:
 
     def hold(self, owner: str, address: str) -> bool:
         """Note that an owner has an address already; False when it is another owner's or not of this network."""
-        if not 0 <= int(IPv4Address(address)) - self._first < self._count:
+        if not self._contains(address):
             return False
         if self._owners.get(address, owner) != owner:
             return False
@@ -49,6 +49,12 @@ class AddressPool:
         self._owners[address] = owner
         self._held[owner] = address
         return True
+
+    def _contains(self, address: str) -> bool:
+        try:
+            return 0 <= int(IPv4Address(address)) - self._first < self._count
+        except ValueError:
+            return False
 
     def take(self, owner: str) -> str:
         """Return the owner's address, a free one where it has none; raises PoolExhausted."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hanse.kube.cache import Change
-from hanse.kube.controller import Controller
 from hanse.kube.errors import AlreadyExists, NotFound
 from hanse.kube.manifest import Key, Obj, dig, is_deleting, key_of, labels_of, name_of, namespace_of, uid_of
 from hanse.kube.resources import ENDPOINT_SLICES, ENDPOINTS, NODES, SERVICES, Resource
@@ -29,7 +28,7 @@ class ServiceEndpoints:
     """Keeps the endpoints of Services with selectors."""
 
     def __init__(self, world: World) -> None:
-        self.controller: Controller[Key] = Controller("endpoint-slice", self._reconcile, world.runtime)
+        self.controller = world.controller("endpoint-slice", self._reconcile)
         self._client = world.client
         self._pods = world.pods
         self._nodes = world.cache(NODES)

@@ -7,7 +7,6 @@ listener on every TCP port answers for the Service's pods wherever the machine l
 from __future__ import annotations
 
 from hanse.kube.cache import Change
-from hanse.kube.controller import Controller
 from hanse.kube.manifest import Key, Obj, dig, is_deleting, uid_of
 from hanse.kube.resources import SERVICES
 from hanse.simulator.networking.addresses import AddressPool, load_balancer_network
@@ -22,7 +21,7 @@ class LoadBalancers:
 
     def __init__(self, world: World) -> None:
         # One worker: two Services never reach for the same address.
-        self.controller: Controller[Key] = Controller("load-balancer", self._reconcile, world.runtime, workers=1)
+        self.controller = world.controller("load-balancer", self._reconcile, workers=1)
         self.listeners = Listeners(world.settings.name, self._backends)
         self._client = world.client
         self._pods = world.pods

@@ -37,6 +37,13 @@ class Room:
             self.pods + other.pods,
         )
 
+    def __sub__(self, other: Room) -> Room:
+        return Room(
+            self.cpu_millicores - other.cpu_millicores,
+            self.memory_bytes - other.memory_bytes,
+            self.pods - other.pods,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -47,7 +54,7 @@ class Candidate:
     taints: tuple[Mapping[str, str], ...]
     cordoned: bool
     capacity: Room
-    taken: Room
+    taken: Room = Room()
     siblings: int = 0
 
 
@@ -66,8 +73,8 @@ class Wish:
         return cls(room, spec.get("nodeSelector") or {}, tuple(spec.get("tolerations") or ()))
 
 
-def candidate(node: Obj, taken: Room, siblings: int = 0) -> Candidate:
-    """Read a node's manifest."""
+def candidate(node: Obj) -> Candidate:
+    """Read a node's manifest; nothing is taken yet."""
     spec = node.get("spec") or {}
     allocatable = dig(node, "status", "allocatable", default={})
     capacity = Room(
@@ -76,7 +83,7 @@ def candidate(node: Obj, taken: Room, siblings: int = 0) -> Candidate:
         whole_units(allocatable.get("pods", 0)),
     )
     taints = tuple(spec.get("taints") or ())
-    return Candidate(name_of(node), labels_of(node), taints, bool(spec.get("unschedulable")), capacity, taken, siblings)
+    return Candidate(name_of(node), labels_of(node), taints, bool(spec.get("unschedulable")), capacity)
 
 
 def refusals(wish: Wish, node: Candidate) -> list[str]:

@@ -6,7 +6,6 @@ takes over after a crash leaves running pods alone and goes on with those that w
 
 from __future__ import annotations
 
-from hanse.kube.controller import Controller
 from hanse.kube.errors import Conflict, NotFound
 from hanse.kube.manifest import Key, Obj, dig, namespace_of, uid_of
 from hanse.kube.resources import PODS
@@ -22,7 +21,7 @@ from hanse.simulator.nodes.pod_status import (
     stage_of,
 )
 from hanse.simulator.pods import PodFacts
-from hanse.simulator.world import World
+from hanse.simulator.world import SHORTEST_WAIT_SECONDS, World
 from hanse.simulator.writing import write_status
 
 
@@ -30,7 +29,7 @@ class Kubelets:
     """Starts, watches over and ends the pods of the cluster's nodes."""
 
     def __init__(self, world: World) -> None:
-        self.controller: Controller[Key] = Controller("kubelet", self._reconcile, world.runtime)
+        self.controller = world.controller("kubelet", self._reconcile)
         self._client = world.client
         self._runtime = world.runtime
         self._settings = world.settings
@@ -64,7 +63,7 @@ class Kubelets:
             return None
         stage = stage_of(pod)
         wait = self._wait(pod, stage)
-        if wait > 0:
+        if wait > SHORTEST_WAIT_SECONDS:
             return wait
         match stage:
             case Stage.STOPPING:

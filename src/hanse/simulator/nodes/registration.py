@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from hanse.kube.controller import Controller
 from hanse.kube.errors import AlreadyExists, NotFound
 from hanse.kube.manifest import Key, Obj, dig, labels_of, owner_reference
 from hanse.kube.resources import LEASES, NODES
 from hanse.kube.runtime import micro_timestamp, timestamp
 from hanse.simulator.nodes.machines import Machine, machines_of, node_manifest, node_status
-from hanse.simulator.world import World
+from hanse.simulator.world import SHORTEST_WAIT_SECONDS, World
 from hanse.simulator.writing import write, write_status
 
 LEASE_NAMESPACE = "kube-node-lease"
@@ -27,7 +26,7 @@ class Nodes:
     """
 
     def __init__(self, world: World, *, lifts_taints: bool) -> None:
-        self.controller: Controller[Key] = Controller("node", self._reconcile, world.runtime)
+        self.controller = world.controller("node", self._reconcile)
         self._client = world.client
         self._runtime = world.runtime
         self._machines = machines_of(world.settings)
@@ -81,9 +80,9 @@ class Nodes:
 
     async def _renew_if_due(self, machine: Machine, node: Obj) -> float:
         now = self._runtime.monotonic()
-        due = self._renewed.get(machine.name, now - RENEW_SECONDS) + RENEW_SECONDS
-        if due > now:
-            return due - now
+        renewed = self._renewed.get(machine.name)
+        if renewed is not None and (wait := renewed + RENEW_SECONDS - now) > SHORTEST_WAIT_SECONDS:
+            return wait
         renewal = {"spec": {"renewTime": micro_timestamp(self._runtime.now())}}
         try:
             await self._client.patch(LEASES, machine.name, renewal, LEASE_NAMESPACE)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from hanse.kube.cache import Change
 from hanse.kube.conditions import condition, find_condition
-from hanse.kube.controller import Controller
 from hanse.kube.errors import Conflict, NotFound
 from hanse.kube.events import EventRecorder
 from hanse.kube.manifest import Key, Obj, dig, name_of, uid_of
@@ -24,12 +24,14 @@ class Scheduler:
     """Places pods one after the other, each seeing where the one before it went."""
 
     def __init__(self, world: World) -> None:
-        self.controller: Controller[Key] = Controller("scheduler", self._reconcile, world.runtime, workers=1)
+        self.controller = world.controller("scheduler", self._reconcile, workers=1)
         self._client = world.client
         self._runtime = world.runtime
         self._pods = world.pods
         self._nodes = world.cache(NODES)
         self._events = EventRecorder(world.client, SCHEDULER_NAME)
+        self._offers: dict[str, Candidate] = {}
+        self._taken: dict[str, Room] = {}
         # Bound by us and not yet shown so by the cache.
         self._assumed: dict[Key, tuple[str, PodFacts]] = {}
         self._unplaced: set[Key] = set()
@@ -37,18 +39,32 @@ class Scheduler:
         self._nodes.subscribe(self._node_changed)
 
     def _pod_changed(self, old: PodFacts | None, new: PodFacts | None) -> None:
-        key = (new or old).key  # type: ignore[union-attr]
-        if new is None or new.node or new.deleting:
-            self._assumed.pop(key, None)
-            self._unplaced.discard(key)
-        elif not new.finished:
-            self.controller.queue.add(key)
-        frees_room = old is not None and bool(old.node) and (new is None or new.finished)
-        if frees_room:
+        before, after = _load(old), _load(new)
+        if before != after:
+            self._move(before, after)
+        if new is not None and not new.node and not new.deleting:
+            if not new.finished:
+                self.controller.queue.add(new.key)
+        else:
+            for facts in (old, new):
+                if facts is not None:
+                    self._assumed.pop(facts.key, None)
+                    self._unplaced.discard(facts.key)
+        if before is not None and after is None:
             self._try_unplaced()
 
+    def _move(self, before: tuple[str, Room] | None, after: tuple[str, Room] | None) -> None:
+        if before is not None:
+            self._taken[before[0]] = self._taken[before[0]] - before[1]
+        if after is not None:
+            self._taken[after[0]] = self._taken.get(after[0], Room()) + after[1]
+
     def _node_changed(self, change: Change) -> None:
-        if _offer(change.old) != _offer(change.new):
+        node = change.new
+        before = self._offers.pop(change.key.name, None)
+        if node is not None:
+            self._offers[change.key.name] = candidate(node)
+        if before != self._offers.get(change.key.name):
             self._try_unplaced()
 
     def _try_unplaced(self) -> None:
@@ -72,16 +88,17 @@ class Scheduler:
             await self._bind(pod, facts, chosen.name)
 
     def _candidates(self, facts: PodFacts) -> list[Candidate]:
-        taken: dict[str, Room] = {}
+        taken = dict(self._taken)
         siblings: Counter[str] = Counter()
-        assumed = [(node, pod) for node, pod in self._assumed.values()]
-        nodes = list(self._nodes.objects())
-        bound = [(name_of(node), pod) for node in nodes for pod in self._pods.on_node(name_of(node))]
-        for node, pod in (*bound, *assumed):
-            if not pod.finished:
-                taken[node] = taken.get(node, Room()) + _room_of(pod)
-                siblings[node] += bool(facts.owner_uid) and pod.owner_uid == facts.owner_uid
-        return [candidate(node, taken.get(name_of(node), Room()), siblings[name_of(node)]) for node in nodes]
+        if facts.owner_uid:
+            siblings.update(pod.node for pod in self._pods.owned_by(facts.owner_uid) if not pod.finished)
+        for node, pod in self._assumed.values():
+            taken[node] = taken.get(node, Room()) + _room_of(pod)
+            siblings[node] += bool(facts.owner_uid) and pod.owner_uid == facts.owner_uid
+        return [
+            replace(offer, taken=taken.get(name, Room()), siblings=siblings[name])
+            for name, offer in self._offers.items()
+        ]
 
     async def _bind(self, pod: Obj, facts: PodFacts, node: str) -> None:
         binding = {
@@ -124,17 +141,9 @@ def _room_of(facts: PodFacts) -> Room:
     return Room(facts.cpu_millicores, facts.memory_bytes, 1)
 
 
-def _offer(node: Obj | None) -> tuple[object, ...]:
-    """Return what of a node matters for whether a pod fits."""
-    if node is None:
-        return ()
-    spec = node.get("spec") or {}
-    return (
-        node["metadata"].get("labels"),
-        spec.get("taints"),
-        spec.get("unschedulable"),
-        dig(node, "status", "allocatable"),
-    )
+def _load(facts: PodFacts | None) -> tuple[str, Room] | None:
+    """Return which node a pod weighs on, and with how much."""
+    return None if facts is None or not facts.node or facts.finished else (facts.node, _room_of(facts))
 
 
 def _binding_of(name: str) -> Resource:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hanse.kube.cache import Change
-from hanse.kube.controller import Controller
 from hanse.kube.errors import AlreadyExists, NotFound
 from hanse.kube.events import EventRecorder
 from hanse.kube.manifest import (
@@ -31,7 +30,7 @@ class Deployments:
     """Carries out the next step of each Deployment."""
 
     def __init__(self, world: World) -> None:
-        self.controller: Controller[Key] = Controller("deployment", self._reconcile, world.runtime)
+        self.controller = world.controller("deployment", self._reconcile)
         self._client = world.client
         self._runtime = world.runtime
         self._pods = world.pods

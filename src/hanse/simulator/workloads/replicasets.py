@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 
 from hanse.kube.cache import Change
-from hanse.kube.controller import Controller
 from hanse.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, ServerError
 from hanse.kube.manifest import Key, Obj, controller_of, key_of, name_of, namespace_of, owner_reference, uid_of
 from hanse.kube.resources import PODS, REPLICASETS
@@ -22,7 +21,7 @@ from hanse.simulator.workloads.replicas import (
     plan_replicas,
     replica_set_status,
 )
-from hanse.simulator.world import World
+from hanse.simulator.world import SHORTEST_WAIT_SECONDS, World
 from hanse.simulator.writing import write, write_status
 
 # A generated name keeps room for its five random characters.
@@ -33,7 +32,7 @@ class ReplicaSets:
     """Keeps each ReplicaSet's pods and status right."""
 
     def __init__(self, world: World) -> None:
-        self.controller: Controller[Key] = Controller("replicaset", self._reconcile, world.runtime)
+        self.controller = world.controller("replicaset", self._reconcile)
         self._client = world.client
         self._runtime = world.runtime
         self._pods = world.pods
@@ -84,7 +83,8 @@ class ReplicaSets:
         await write_status(self._client, REPLICASETS, replica_set, status)
         if failure is not None:
             raise failure
-        return next_availability(plan.active, min_ready_seconds(replica_set), now)
+        wait = next_availability(plan.active, min_ready_seconds(replica_set), now)
+        return None if wait is None else max(wait, SHORTEST_WAIT_SECONDS)
 
     def _plan(self, replica_set: Obj) -> ReplicaPlan:
         expectations = self._expectations_of(replica_set)

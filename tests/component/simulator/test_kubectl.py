@@ -1,0 +1,64 @@
+"""The real kubectl follows rollouts on a simulated cluster."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hanse.apiserver import CertificateAuthority
+from hanse.kube import SystemRuntime
+from tests.component.simulator.harness import running, world, write_kubeconfig
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+def find_kubectl():
+    recipe = CHECKOUT / "components" / "build"
+    folder = subprocess.run([recipe, "--path"], capture_output=True, text=True, check=False).stdout.strip()
+    built = Path(folder or "/nowhere", "kubectl")
+    return str(built) if os.access(built, os.X_OK) else shutil.which("kubectl")
+
+
+KUBECTL = find_kubectl()
+
+
+async def kubectl(kubeconfig, *arguments):
+    process = await asyncio.create_subprocess_exec(
+        str(KUBECTL),
+        f"--kubeconfig={kubeconfig}",
+        *arguments,
+        env={"HOME": str(kubeconfig.parent), "PATH": os.environ["PATH"]},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(30.0):
+        out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    return out.decode()
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="kubectl is neither built nor installed")
+async def test_kubectl_follows_a_rollout_and_takes_it_back(tmp_path):
+    runtime = SystemRuntime()
+    authority = CertificateAuthority.open(tmp_path / "ca", runtime=runtime)
+    async with (
+        world(runtime=runtime) as here,
+        running(here.cluster(pod_start_seconds=(0.0, 0.1), pod_stop_seconds=(0.0, 0.1))) as cluster,
+    ):
+        here.server.pod_logs = cluster.pod_logs
+        await here.server.serve(credentials=authority.serving(runtime=runtime))
+        config = write_kubeconfig(tmp_path / "kubeconfig", here.server, authority)
+        await kubectl(config, "create", "deployment", "web", "--image=nginx:1", "--replicas=3")
+        done = await kubectl(config, "rollout", "status", "deployment/web", "--timeout=20s")
+        assert 'deployment "web" successfully rolled out' in done
+        await kubectl(config, "set", "image", "deployment/web", "nginx=nginx:2")
+        await kubectl(config, "rollout", "status", "deployment/web", "--timeout=20s")
+        await kubectl(config, "rollout", "undo", "deployment/web")
+        await kubectl(config, "rollout", "status", "deployment/web", "--timeout=20s")
+        history = await kubectl(config, "rollout", "history", "deployment/web")
+        assert [line.split()[0] for line in history.splitlines() if line[:1].isdigit()] == ["2", "3"]
+        await kubectl(config, "wait", "--for=condition=Available", "deployment/web", "--timeout=20s")
+        assert "started nginx:1 on node us-east-node-" in await kubectl(config, "logs", "deployment/web")
