@@ -85,6 +85,15 @@ def _kubernetes_service(core: Core) -> Obj:
     }
 
 
+_CRITICAL = {
+    "system-cluster-critical": (
+        2_000_000_000,
+        "must run in the cluster, but can be moved to another node if necessary.",
+    ),
+    "system-node-critical": (2_000_001_000, "must not be moved from their current node."),
+}
+
+
 def _priority_classes() -> list[Obj]:
     return [
         {
@@ -92,21 +101,9 @@ def _priority_classes() -> list[Obj]:
             "kind": "PriorityClass",
             "metadata": {"name": name},
             "value": value,
-            "description": told,
+            "description": f"Used for system critical pods that {told}",
         }
-        for name, value, told in (
-            (
-                "system-cluster-critical",
-                2_000_000_000,
-                "Used for system critical pods that must run in the cluster, but can be moved to another node if "
-                "necessary.",
-            ),
-            (
-                "system-node-critical",
-                2_000_001_000,
-                "Used for system critical pods that must not be moved from their current node.",
-            ),
-        )
+        for name, (value, told) in _CRITICAL.items()
     ]
 
 

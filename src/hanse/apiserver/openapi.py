@@ -59,8 +59,8 @@ def _names(registry: Registry) -> list[str]:
 
 
 def _split(name: str) -> tuple[str, str]:
-    parts = name.split("/")
-    return (parts[1], parts[2]) if parts[0] == "apis" else ("", parts[1])
+    group, _, version = name.removeprefix("apis/").rpartition("/")
+    return ("" if group == "api" else group), version
 
 
 def _entry(registry: Registry, name: str) -> Obj:
@@ -87,7 +87,7 @@ def _builtin_document(group: str, version: str) -> bytes:
 
 
 def _belongs(definition: Obj, group: str, version: str) -> bool:
-    listed = definition.get("x-kubernetes-group-version-kind") or ()
+    listed: list[Obj] = definition.get("x-kubernetes-group-version-kind") or []
     # Kinds of every group, such as DeleteOptions, belong to none in particular.
     return len(listed) == 1 and (listed[0].get("group"), listed[0].get("version")) == (group, version)
 

@@ -27,6 +27,8 @@ MAGIC = b"k8s\x00"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 # Deeper than any real object; a hostile one must not exhaust the stack.
 _DEEPEST = 100
+# What RFC 3339 can write: the years 1 to 9999.
+_EARLIEST, _LATEST = -62135596800, 253402300799
 
 
 def decode(body: bytes) -> Obj:
@@ -94,12 +96,12 @@ def _message(index: int) -> dict[int, _Field]:
     return {number: _Field.read(*rest) for number, *rest in _table()["messages"][index]}
 
 
-def _read_message(index: int, data: bytes, depth: int) -> Obj:
+def _read_message(index: int, data: Any, depth: int) -> Obj:
     """Return a message as a dict, in the order of its fields."""
     if depth > _DEEPEST:
         raise ValueError("the object is nested too deeply")
     found: dict[int, list[Any]] = {}
-    for number, wire, value in _fields(data):
+    for number, wire, value in _fields(_as_bytes(data)):
         found.setdefault(number, []).append((wire, value))
     result: Obj = {}
     for number, field in _message(index).items():
@@ -146,16 +148,16 @@ def _collected(field: _Field, values: list[Any], depth: int) -> Any:
     return None if field.pointer else _zero(field.type, depth)
 
 
-def _entry(field: _Field, data: bytes, depth: int) -> tuple[str, Any]:
-    parts = {number: value for number, _, value in _fields(data)}
+def _entry(field: _Field, data: Any, depth: int) -> tuple[str, Any]:
+    parts = _numbers(data)
     key = _text(parts.get(1, b""))
     if field.wrapped:
         return key, _unwrapped(field, parts.get(2, b""), depth)
     return key, _value(field.type, parts[2], depth) if 2 in parts else _zero(field.type, depth)
 
 
-def _unwrapped(field: _Field, data: bytes, depth: int) -> list[Any]:
-    return [_value(field.type, value, depth) for number, _, value in _fields(data) if number == 1]
+def _unwrapped(field: _Field, data: Any, depth: int) -> list[Any]:
+    return [_value(field.type, value, depth) for number, _, value in _fields(_as_bytes(data)) if number == 1]
 
 
 def _each(field: _Field, wire: int, value: Any, depth: int) -> Iterator[Any]:
@@ -171,7 +173,7 @@ def _each(field: _Field, wire: int, value: Any, depth: int) -> Iterator[Any]:
 
 def _value(kind: int | str, value: Any, depth: int) -> Any:
     if isinstance(kind, int):
-        return _read_message(kind, _as_bytes(value), depth + 1)
+        return _read_message(kind, value, depth + 1)
     name, _, argument = kind.partition(":")
     if argument:
         return _schema_or(name, int(argument), _as_bytes(value), depth)
@@ -192,7 +194,7 @@ def _schema_or(name: str, schema: int, data: bytes, depth: int) -> Any:
     if name == "schemaorbool":
         if 2 in parts:
             return _read_message(schema, parts[2][-1], depth + 1)
-        return bool(parts.get(1, [0])[-1])
+        return _bool(parts.get(1, [0])[-1])
     if 2 in parts and name == "schemaorarray":
         return [_read_message(schema, value, depth + 1) for value in parts[2]]
     if 2 in parts:
@@ -202,7 +204,13 @@ def _schema_or(name: str, schema: int, data: bytes, depth: int) -> Any:
 
 def _as_bytes(value: Any) -> bytes:
     if not isinstance(value, bytes):
-        raise ValueError("proto: wrong wireType for a message")  # noqa: TRY004 - bad bytes, not a bad argument
+        raise ValueError("proto: wrong wireType")  # noqa: TRY004 - bad bytes, not a bad argument
+    return value
+
+
+def _as_int(value: Any) -> int:
+    if not isinstance(value, int):
+        raise ValueError("proto: wrong wireType")  # noqa: TRY004 - bad bytes, not a bad argument
     return value
 
 
@@ -210,8 +218,13 @@ def _text(value: Any) -> str:
     return _as_bytes(value).decode("utf-8", errors="replace")
 
 
-def _signed(value: int) -> int:
-    return value - 2**64 if value >= 2**63 else value
+def _bool(value: Any) -> bool:
+    return bool(_as_int(value))
+
+
+def _signed(value: Any) -> int:
+    number = _as_int(value)
+    return number - 2**64 if number >= 2**63 else number
 
 
 def _bytes(value: Any) -> str:
@@ -219,7 +232,10 @@ def _bytes(value: Any) -> str:
 
 
 def _double(value: Any) -> float:
-    number: float = struct.unpack("<d", _as_bytes(value))[0]
+    raw = _as_bytes(value)
+    if len(raw) != 8:
+        raise ValueError("proto: wrong wireType")
+    number: float = struct.unpack("<d", raw)[0]
     return number
 
 
@@ -231,6 +247,8 @@ def _instant(value: Any) -> tuple[int, int] | None:
     """Return a time's seconds and nanoseconds; None for Go's zero time, which travels as an empty message."""
     parts = _numbers(value)
     seconds, nanos = _signed(parts.get(1, 0)), _signed(parts.get(2, 0))
+    if not _EARLIEST <= seconds <= _LATEST:
+        raise ValueError(f"Time.UnmarshalProto: year outside of range [0,9999]: {seconds} s")
     return (seconds, nanos) if seconds or nanos else None
 
 
@@ -254,7 +272,7 @@ def _quantity(value: Any) -> str:
 
 def _int_or_string(value: Any) -> int | str:
     parts = _numbers(value)
-    if parts.get(1):
+    if _signed(parts.get(1, 0)):
         return _text(parts.get(3, b""))
     return _signed(parts.get(2, 0))
 
@@ -291,7 +309,7 @@ def _duration(value: Any) -> str:
 
 _READERS: dict[str, Callable[[Any], Any]] = {
     "string": _text,
-    "bool": bool,
+    "bool": _bool,
     "int": _signed,
     "double": _double,
     "bytes": _bytes,

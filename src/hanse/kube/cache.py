@@ -129,8 +129,11 @@ class Cache:
         return len(self._objects)
 
     def remember(self, obj: Obj) -> None:
-        """Take in the answer to one's own write, so that the next read does not lag behind it."""
-        if self.synced and _newer(version_of(obj), self._versions.get(key_of(obj), "")):
+        """Take in the answer to one's own write, so that the next read does not lag behind it.
+
+        An answer that the watch has overtaken is let go: the object may be gone again by now.
+        """
+        if self.synced and _newer(version_of(obj), self._version):
             self._store(obj)
 
     async def run(self) -> None:
@@ -226,6 +229,6 @@ class Cache:
 def _newer(version: str, than: str) -> bool:
     # Resource versions of one kind in one server are comparable numbers (KEP-5504); anything else is left to the watch.
     try:
-        return not than or int(version) > int(than)
+        return int(version) > int(than)
     except ValueError:
         return False

@@ -122,12 +122,13 @@ class Requirement:
 
 def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
     """Check a condition as the server does before it trusts one."""
-    problems = [
-        f"key: Invalid value: {_quoted(key)}: {'; '.join(found)}" for found in [qualified_name_problems(key)] if found
-    ]
+    problems = []
+    key_problems = qualified_name_problems(key)
+    if key_problems:
+        problems.append(f"key: Invalid value: {_quoted(key)}: {'; '.join(key_problems)}")
     shown = "[" + ",".join(_quoted(value) for value in values) + "]"
     if operator in ("in", "notin") and not values:
-        problems.append("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty")
+        problems.append("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")
     if operator in ("exists", "!") and values:
         problems.append(f"values: Invalid value: {shown}: values set must be empty for exists and does not exist")
     for index, value in enumerate(values):

@@ -13,7 +13,7 @@ from hanse.kube.client import Client
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
 from hanse.kube.runtime import SystemRuntime
-from hanse.simulator.cluster import SimulatedCluster
+from hanse.simulator.cluster import SIMULATOR, SimulatedCluster
 from hanse.simulator.settings import ClusterSettings, SettingsError
 
 
@@ -61,7 +61,7 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
 
 async def _simulate(endpoint: Endpoint, settings: ClusterSettings, *, nodes_only: bool) -> None:
     runtime = SystemRuntime()
-    client = Client(HttpTransport(endpoint, user_agent="hanse-simulator"), runtime, manager="hanse-simulator")
+    client = Client(HttpTransport(endpoint, user_agent="hanse-simulator"), runtime, manager=SIMULATOR)
     cluster = SimulatedCluster(client, settings, runtime, nodes_only=nodes_only)
     running = asyncio.ensure_future(cluster.run())
     loop = asyncio.get_running_loop()

@@ -26,6 +26,9 @@ from hanse.simulator.workloads.deployments import Deployments
 from hanse.simulator.workloads.replicasets import ReplicaSets
 from hanse.simulator.world import Behaviour, World
 
+# The field manager of all that a simulated cluster writes, so that nobody else's fields are taken for its own.
+SIMULATOR = "hanse-simulator"
+
 # What kube-controller-manager and kube-scheduler do where they run.
 _CONTROL_PLANE: tuple[type[Deployments | ReplicaSets | Scheduler | ServiceEndpoints], ...] = (
     Deployments,

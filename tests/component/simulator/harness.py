@@ -204,13 +204,13 @@ class PodHistory:
 
 
 class Wire:
-    """A transport that counts, delays and loses what passes through it."""
+    """A transport that counts what passes through it, delays watches, and loses a share of requests and answers."""
 
     def __init__(self, inner: Transport, runtime: Runtime, *, lag_seconds: float = 0.0, lost: float = 0.0) -> None:
         self._inner = inner
         self._runtime = runtime
         self._lag_seconds = lag_seconds
-        self._lost = lost
+        self.lost = lost
         self.requests: list[tuple[str, str]] = []
 
     @property
@@ -219,8 +219,11 @@ class Wire:
 
     async def send(self, request: Request, timeout: float) -> Response:
         self.requests.append((request.method, request.path))
+        fate = self._runtime.uniform(0.0, 1.0)
+        if fate < self.lost / 2:
+            raise Unreachable(self.address, "the request was lost")
         answer = await self._inner.send(request, timeout)
-        if request.method == "POST" and self._runtime.uniform(0.0, 1.0) < self._lost:
+        if fate < self.lost:
             raise Unreachable(self.address, "the answer was lost")
         return answer
 

@@ -227,7 +227,7 @@ async def test_a_cache_that_lags_behind_never_doubles_a_pod(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_creations_whose_answer_is_lost_are_not_repeated(seed):
+async def test_requests_and_answers_that_are_lost_double_nothing(seed):
     async with world(seed=seed) as here:
         leaky = here.cluster(wrap=lambda transport: Wire(transport, here.runtime, lost=0.4))
         async with running(leaky), PodHistory(here).watching() as history:

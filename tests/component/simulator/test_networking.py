@@ -91,6 +91,16 @@ async def test_endpoints_follow_the_ready_pods():
 
 
 @pytest.mark.looptime
+async def test_a_named_target_port_is_looked_up_in_the_pods():
+    ports = {"container": {"ports": [{"name": "http", "containerPort": 9090}]}}
+    async with world() as here, running(here.cluster()):
+        await here.client.create(SERVICES, service(ports=[{"port": 80, "targetPort": "http"}]))
+        await here.client.create(DEPLOYMENTS, deployment(1, pod=ports))
+        found = await here.until(ENDPOINT_SLICES, "web-0", ready_addresses)
+        assert [port["port"] for port in found["ports"]] == [9090]
+
+
+@pytest.mark.looptime
 async def test_endpoints_go_with_their_service():
     async with world() as here, running(here.cluster()):
         await here.client.create(SERVICES, service())

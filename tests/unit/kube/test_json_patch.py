@@ -1,6 +1,7 @@
 """JSON patch, against the RFC's library and the API server's sentences."""
 
 import copy
+from typing import Any
 
 import jsonpatch
 import pytest
@@ -105,5 +106,5 @@ def test_an_operation_that_does_not_apply_is_refused_with_the_servers_sentence(o
 
 
 def test_operations_see_what_earlier_ones_did():
-    ops = [{"op": "add", "path": "/a", "value": {}}, {"op": "add", "path": "/a/b", "value": 1}]
+    ops: list[dict[str, Any]] = [{"op": "add", "path": "/a", "value": {}}, {"op": "add", "path": "/a/b", "value": 1}]
     assert apply_json_patch({}, ops) == {"a": {"b": 1}}

@@ -3,6 +3,7 @@
 import copy
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,14 @@ from hanse.kube.schemas.structural import decode_errors, drop_nulls, fill_defaul
 CUSTOM_RESOURCES = json.loads((Path(__file__).parent / "vectors/custom_resources.json").read_text())
 
 
-def deployment():
-    found = schema_for("apps", "v1", "Deployment")
+def known(*kind: str) -> Any:
+    found = schema_for(*kind)
     assert found is not None
     return found
+
+
+def deployment() -> Any:
+    return known("apps", "v1", "Deployment")
 
 
 def bare(raw):
@@ -67,11 +72,11 @@ def test_every_definition_that_a_kind_refers_to_can_be_built(kind):
         children = [*schema.properties.values(), schema.items, schema.additional]
         return 1 + sum(walk(child, depth - 1) for child in children if child is not None and depth)
 
-    assert walk(schema_for(*kind), 5) > 10
+    assert walk(known(*kind), 5) > 10
 
 
 def test_definitions_that_contain_themselves_are_finite():
-    version = schema_for("apiextensions.k8s.io", "v1", "CustomResourceDefinition").properties["spec"]
+    version = known("apiextensions.k8s.io", "v1", "CustomResourceDefinition").properties["spec"]
     root = version.properties["versions"].items.properties["schema"].properties["openAPIV3Schema"]
     assert root.name == root.properties["properties"].additional.properties["allOf"].items.name
 
@@ -202,14 +207,15 @@ def test_a_crd_may_restrict_names():
             "properties": {"metadata": {"type": "object", "properties": {"name": {"type": "string", "maxLength": 3}}}},
         }
     )
-    assert [
-        str(error) for error in validate(schema, {"metadata": {"name": "long-name", "labels": {"a": "b"}}})
-    ] == ["metadata.name: Too long: may not be more than 3 bytes"]
+    assert [str(error) for error in validate(schema, {"metadata": {"name": "long-name", "labels": {"a": "b"}}})] == [
+        "metadata.name: Too long: may not be more than 3 bytes"
+    ]
 
 
 def test_defaults_are_copied_not_shared():
     schema = crd(properties={"list": {"type": "array", "items": {"type": "string"}, "default": ["a"]}})
-    one, other = {"spec": {}}, {"spec": {}}
+    one: dict[str, Any] = {"spec": {}}
+    other: dict[str, Any] = {"spec": {}}
     fill_defaults(schema, one)
     fill_defaults(schema, other)
     one["spec"]["list"].append("b")
@@ -238,11 +244,17 @@ def in_container(**fields):
         ),
         (
             in_container(env=[{"name": "A", "value": 1}]),
-            "json: cannot unmarshal number into Go struct field EnvVar.spec.template.spec.containers.env.value of type string",
+            (
+                "json: cannot unmarshal number into Go struct field "
+                "EnvVar.spec.template.spec.containers.env.value of type string"
+            ),
         ),
         (
             {"spec": {"template": {"spec": {"containers": {"a": 1}}}}},
-            "json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container",
+            (
+                "json: cannot unmarshal object into Go struct field "
+                "PodSpec.spec.template.spec.containers of type []v1.Container"
+            ),
         ),
         (
             in_container(resources={"limits": {"cpu": "much"}}),

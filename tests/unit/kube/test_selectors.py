@@ -96,7 +96,7 @@ def test_the_object_form_selects_nothing_when_absent_and_everything_when_empty(s
         ({"matchExpressions": [{"key": "a", "operator": "Near"}]}, '"Near" is not a valid label selector operator'),
         (
             {"matchExpressions": [{"key": "a", "operator": "In", "values": []}]},
-            "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty",
+            "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
         ),
         (
             {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["x"]}]},

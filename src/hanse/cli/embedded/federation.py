@@ -21,7 +21,7 @@ from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
 from hanse.kube.manifest import Key, annotations_of, dig
 from hanse.kube.runtime import Runtime
-from hanse.simulator.cluster import SimulatedCluster
+from hanse.simulator.cluster import SIMULATOR, SimulatedCluster
 from hanse.simulator.settings import ClusterSettings
 
 Progress = Callable[[str], None]
@@ -33,7 +33,7 @@ class SimulatedMember:
     def __init__(self, server: Server, settings: ClusterSettings, runtime: Runtime) -> None:
         self.server = server
         self.settings = settings
-        self.client = Client(server.api.connect(ADMINISTRATOR), runtime)
+        self.client = Client(server.api.connect(ADMINISTRATOR), runtime, manager=SIMULATOR)
         self.cluster = SimulatedCluster(self.client, settings, runtime)
         self._runtime = runtime
         self._wanted_down = asyncio.Event()

@@ -69,8 +69,8 @@ class ServiceEndpoints:
             return
         pods = selected_pods(service, self._pods)
         zones = {pod.node: self._zone(pod.node) for pod in pods if pod.node}
-        ports = [self._pods.cache.get(pod.key) for pod in pods[:1]]
-        named = {container_port["name"]: container_port["containerPort"] for container_port in _named_ports(ports)}
+        # The pods of one Service agree on the names of their ports.
+        named = _named_ports(self._pods.cache.get(pods[0].key)) if pods else {}
         await self._write(ENDPOINTS, self._endpoints.get(key), endpoints_of(service, pods, named))
         await self._write_slices(service, slices_of(service, pods, named, zones))
 
@@ -124,10 +124,7 @@ def _traffic_facts(facts: PodFacts | None) -> tuple[object, ...]:
     return facts.uid, facts.labels, facts.ip, facts.node, facts.ready, facts.deleting, facts.finished
 
 
-def _named_ports(pods: Sequence[Obj | None]) -> list[Obj]:
-    """Return the ports that pods give names to; the pods of one Service agree on them."""
-    found = []
-    for pod in pods:
-        for container in dig(pod, "spec", "containers", default=[]):
-            found += [port for port in container.get("ports") or () if port.get("name")]
-    return found
+def _named_ports(pod: Obj | None) -> dict[str, int]:
+    containers: list[Obj] = dig(pod, "spec", "containers", default=[])
+    ports = [port for container in containers for port in container.get("ports") or ()]
+    return {port["name"]: port["containerPort"] for port in ports if port.get("name")}
