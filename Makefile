@@ -53,7 +53,7 @@ $(DEV_STAMP): requirements-dev.lock $(RUNTIME_STAMP)
 lock: ## Choose all versions anew and write both lock files (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
 	$(COMPILE) --upgrade --group build -o requirements.lock pyproject.toml
-	$(COMPILE) --upgrade --group build --group dev --group schemas -c requirements.lock -o requirements-dev.lock pyproject.toml
+	$(COMPILE) --upgrade --group build --group dev -c requirements.lock -o requirements-dev.lock pyproject.toml
 
 run: $(RUNTIME_STAMP) ## Start a federation of three simulated clusters, data in DATA_DIR (default ~/.hanse)
 	@$(BIN)/hanse up --data-dir "$(DATA_DIR)"

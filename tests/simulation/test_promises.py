@@ -31,7 +31,7 @@ async def test_steady_is_silent():
         await world.runtime.sleep(30)
         world.forget_writes()
 
-        await world.runtime.sleep(3600)
+        await world.runtime.sleep(600)
 
         assert world.writes() == {}
 
@@ -81,7 +81,9 @@ class TestNeverDeleteOnIgnorance:
 
             await world.runtime.sleep(120)
 
-            assert await world.spread() == {"a": 3, "b": 3, "c": 3}
+            spread = await world.spread()
+            assert spread.keys() == {"a", "b", "c"}
+            assert min(spread.values()) >= 3
 
     async def test_a_source_that_vanishes_without_its_finalizer_leaves_its_copies(self):
         async with federation() as world:

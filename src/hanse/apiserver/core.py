@@ -29,6 +29,8 @@ class Core:
     registry: Registry
     hub: Hub
     service_network: str
+    # What every namespace's kube-root-ca.crt tells of the authority behind the serving certificate.
+    root_certificate: str = ""
     pod_logs: PodLogs | None = None
     # Bearer tokens beyond those given at the start are issued for service accounts.
     tokens: dict[str, Identity] = field(default_factory=dict)

@@ -63,10 +63,9 @@ class CertificateAuthority:
             key = _read_key(key_file)
             return cls(folder, key, x509.load_pem_x509_certificate(certificate_file.read_bytes()))
         key = ec.generate_private_key(ec.SECP256R1())
-        now = datetime.fromtimestamp(runtime.now(), UTC)
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{name}-ca")])
         certificate = (
-            _builder(subject, subject, key.public_key(), now, _AUTHORITY_LIFE)
+            _builder(subject, subject, key.public_key(), runtime, _AUTHORITY_LIFE)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(_key_usage(signs=True), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -90,7 +89,7 @@ class CertificateAuthority:
             key = ec.generate_private_key(ec.SECP256R1())
             subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
             builder = (
-                _builder(subject, self._certificate.subject, key.public_key(), now, _CERTIFICATE_LIFE)
+                _builder(subject, self._certificate.subject, key.public_key(), runtime, _CERTIFICATE_LIFE)
                 .add_extension(x509.SubjectAlternativeName([_general_name(one) for one in wanted]), critical=False)
                 .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
             )
@@ -103,10 +102,9 @@ class CertificateAuthority:
         key = ec.generate_private_key(ec.SECP256R1())
         names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in identity.groups]
         subject = x509.Name([*names, x509.NameAttribute(NameOID.COMMON_NAME, identity.user)])
-        now = datetime.fromtimestamp(runtime.now(), UTC)
-        builder = _builder(subject, self._certificate.subject, key.public_key(), now, _CERTIFICATE_LIFE).add_extension(
-            x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False
-        )
+        builder = _builder(
+            subject, self._certificate.subject, key.public_key(), runtime, _CERTIFICATE_LIFE
+        ).add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
         return _pem(self._signed(builder)), _key_pem(key)
 
     def _signed(self, builder: x509.CertificateBuilder) -> x509.Certificate:
@@ -142,14 +140,16 @@ def identity_of_certificate(subject: tuple[tuple[tuple[str, str], ...], ...]) ->
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, life: timedelta
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, runtime: Runtime, life: timedelta
 ) -> x509.CertificateBuilder:
+    now = datetime.fromtimestamp(runtime.now(), UTC)
+    serial = int(runtime.uid().replace("-", ""), 16)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key)
-        .serial_number(x509.random_serial_number())
+        .serial_number(serial)
         # Clocks of client and server differ by a little.
         .not_valid_before(now - timedelta(minutes=5))
         .not_valid_after(now + life)

@@ -40,14 +40,33 @@ def _table() -> Obj:
     return table
 
 
+@dataclass(frozen=True, slots=True)
+class _Message:
+    by_name: dict[str, _Field]
+    shown: tuple[_Field, ...]
+    """The fields that are printed even when nobody set them."""
+    inline: tuple[int, ...]
+
+
 @cache
-def _message(index: int) -> tuple[_Field, ...]:
+def _message(index: int) -> _Message:
     fields = []
     for _, name, kind, flags in _table()["messages"][index]:
         plural = "r" in flags or "l" in flags
         rest = ("p" in flags, "o" in flags, "z" in flags, "i" in flags)
         fields.append(_Field(name, kind, plural, "m" in flags, *rest))
-    return tuple(fields)
+    own = [field for field in fields if not field.inline]
+    return _Message(
+        {field.name: field for field in own},
+        tuple(field for field in own if _is_shown(field)),
+        tuple(field.type for field in fields if field.inline and isinstance(field.type, int) and not field.pointer),
+    )
+
+
+def _is_shown(field: _Field) -> bool:
+    if field.plural or field.mapped or field.pointer or field.type in _SCALARS:
+        return not field.omit_empty
+    return not field.omit_zero
 
 
 def write_as_go(api_version: str, obj: Obj) -> None:
@@ -58,18 +77,21 @@ def write_as_go(api_version: str, obj: Obj) -> None:
 
 
 def _shape(index: int, obj: Obj) -> None:
-    for field in _message(index):
-        if field.inline:
-            if isinstance(field.type, int) and not field.pointer:
-                _shape(field.type, obj)
+    message = _message(index)
+    for inner in message.inline:
+        _shape(inner, obj)
+    for name in list(obj):
+        field = message.by_name.get(name)
+        if field is None:
             continue
-        value = obj.get(field.name)
-        if value is None:
-            _settle_absent(field, obj)
-        elif field.omit_empty and not field.pointer and _is_empty(field, value):
-            del obj[field.name]
-        else:
+        value = obj[name]
+        if value is None or (field.omit_empty and not field.pointer and _is_empty(field, value)):
+            del obj[name]
+        elif field.plural or field.mapped or not isinstance(field.type, str) or field.type == "quantity":
             _settle_present(field, obj, value)
+    for field in message.shown:
+        if field.name not in obj:
+            obj[field.name] = _zero(field)
 
 
 def _is_empty(field: _Field, value: Any) -> bool:
@@ -78,21 +100,14 @@ def _is_empty(field: _Field, value: Any) -> bool:
     return field.type in _SCALARS and not value
 
 
-def _settle_absent(field: _Field, obj: Obj) -> None:
-    zero: Any = None
+def _zero(field: _Field) -> Any:
     if field.plural or field.mapped or field.pointer:
-        shown = not field.omit_empty
-    elif isinstance(field.type, int):
-        zero, shown = {}, not field.omit_zero
+        return None
+    if isinstance(field.type, int):
+        zero: Obj = {}
         _shape(field.type, zero)
-    elif field.type in _SCALARS:
-        zero, shown = _SCALARS[field.type], not field.omit_empty
-    else:
-        zero, shown = _ZERO_STRUCTS.get(field.type, 0), not field.omit_zero
-    if shown:
-        obj[field.name] = zero
-    else:
-        obj.pop(field.name, None)
+        return zero
+    return _SCALARS[field.type] if field.type in _SCALARS else _ZERO_STRUCTS.get(field.type, 0)
 
 
 def _settle_present(field: _Field, obj: Obj, value: Any) -> None:

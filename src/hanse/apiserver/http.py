@@ -32,7 +32,7 @@ class Listener:
     def __init__(self, core: Core, host: str) -> None:
         self._core = core
         self._host = host
-        self._handler = web.Server(self._handle, access_log=None, keepalive_timeout=75.0)
+        self._handler = web.Server(self._handle, access_log=None, keepalive_timeout=75.0, handler_cancellation=True)
         self._server: asyncio.Server | None = None
         self.port = 0
 

@@ -35,25 +35,13 @@ class InProcessTransport:
         return f"in-process:{self._core.name}"
 
     async def send(self, request: Request, timeout: float) -> Response:
-        self._check()
-        try:
-            async with asyncio.timeout(timeout):
-                answer = await dispatch(self._core, request, self._identity)
-        except TimeoutError:
-            raise Unreachable(self.address, f"no answer within {timeout:g} s") from None
-        self._check()
+        answer = await self._dispatch(request, timeout)
         if isinstance(answer, WatchAnswer):
             raise Unreachable(self.address, "a watch needs a stream")
         return Response(answer.status, _headers(answer), answer.body)
 
     async def stream(self, request: Request, timeout: float) -> InProcessStream:
-        self._check()
-        try:
-            async with asyncio.timeout(timeout):
-                answer = await dispatch(self._core, request, self._identity)
-        except TimeoutError:
-            raise Unreachable(self.address, f"no answer within {timeout:g} s") from None
-        self._check()
+        answer = await self._dispatch(request, timeout)
         remote = self._reachable is not None
         if isinstance(answer, Answer):
             stream = InProcessStream(self.address, answer.status, _headers(answer), remote=remote)
@@ -68,6 +56,18 @@ class InProcessTransport:
     async def close(self) -> None:
         for stream in list(self._streams):
             await stream.close()
+
+    async def _dispatch(self, request: Request, timeout: float) -> Answer | WatchAnswer:
+        self._check()
+        try:
+            async with asyncio.timeout(timeout):
+                answer = await dispatch(self._core, request, self._identity)
+                # A request over a socket lets others run; one in memory may not have waited for anything so far.
+                await self._core.runtime.sleep(0)
+        except TimeoutError:
+            raise Unreachable(self.address, f"no answer within {timeout:g} s") from None
+        self._check()
+        return answer
 
     def _check(self) -> None:
         if self._reachable is not None and not self._reachable():

@@ -109,6 +109,12 @@ def _read_json(body: bytes, kind: str) -> Any:
 
 
 def _read_yaml(body: bytes) -> Any:
+    if body.lstrip().startswith(b"{"):
+        # Most of what is called YAML is JSON, which is read a hundred times faster.
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError:
+            pass
     try:
         # A document is read as JSON would be: dates and the like stay text.
         return orjson.loads(orjson.dumps(yaml.load(body, Loader=_PlainLoader)))  # noqa: S506 - a safe loader with fewer types

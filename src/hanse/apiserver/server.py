@@ -42,10 +42,25 @@ class ApiServer:
         version: str = VERSION,
         tokens: Mapping[str, Identity] | None = None,
         service_network: str = "10.96.0.0/16",
+        root_certificate: bytes = b"",
     ) -> ApiServer:
-        """Open a server on its storage; what every cluster has is made where it is missing."""
+        """Open a server on its storage; what every cluster has is made where it is missing.
+
+        `tokens` are bearer tokens to accept from the start, `service_network` is where cluster IPs come from, and
+        `root_certificate` is the authority that every namespace's `kube-root-ca.crt` holds.
+        """
         hub = Hub(runtime)
-        core = Core(name, version, runtime, storage, Registry(), hub, service_network, tokens=dict(tokens or {}))
+        core = Core(
+            name,
+            version,
+            runtime,
+            storage,
+            Registry(),
+            hub,
+            service_network,
+            root_certificate.decode(),
+            tokens=dict(tokens or {}),
+        )
         await storage.open(runtime, hub.publish)
         server = cls(core)
         await bootstrap(core)
@@ -62,6 +77,11 @@ class ApiServer:
     def url(self) -> str:
         """Where the server listens, "" while it does not."""
         return self._listener.url if self._listener else ""
+
+    @property
+    def streams(self) -> int:
+        """How many watches are open."""
+        return self._core.hub.streams
 
     @property
     def tokens(self) -> Mapping[str, Identity]:

@@ -17,6 +17,8 @@ K = TypeVar("K", bound=Hashable)
 
 FIRST_BACKOFF_SECONDS = 0.05
 LAST_BACKOFF_SECONDS = 60.0
+# A rest of a rounding error is not a delay: it would be over before the clock has moved, again and again.
+_GRAIN_SECONDS = 0.001
 
 
 class WorkQueue(Generic[K]):
@@ -53,7 +55,7 @@ class WorkQueue(Generic[K]):
             self.add(key)
             return
         loop = asyncio.get_running_loop()
-        when = loop.time() + seconds
+        when = loop.time() + max(seconds, _GRAIN_SECONDS)
         if timer := self._timers.get(key):
             if timer[0] <= when:
                 return

@@ -71,11 +71,16 @@ class Api:
         request = Request("GET", path, (("watch", "true"), *pairs))
         return Events(await self.transport.stream(request, 5))
 
+    async def until(self, path: str, code: int, seconds: float = 5) -> Answered:
+        """Ask again until the answer has a code; every request lets the server's loops run."""
+        async with asyncio.timeout(seconds):
+            while (answered := await self.get(path)).code != code:
+                continue
+        return answered
+
     async def until_gone(self, path: str) -> None:
         """Wait until an object is no longer there."""
-        async with asyncio.timeout(5):
-            while (await self.get(path)).code != 404:
-                await asyncio.sleep(0)
+        await self.until(path, 404)
 
 
 class Events:

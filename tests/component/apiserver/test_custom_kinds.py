@@ -60,15 +60,16 @@ def widget(name: str = "w", **spec: Any) -> Obj:
 @pytest.fixture
 async def widgets(api: Api) -> Api:
     assert (await api.create(DEFINITIONS, definition())).code == 201
-    async with asyncio.timeout(0.1):
-        while (await api.get(WIDGETS)).code != 200:
-            await asyncio.sleep(0)
+    await api.until(WIDGETS, 200, seconds=0.1)
     return api
 
 
 async def test_a_definition_is_established_with_its_names(widgets: Api) -> None:
     told = (await widgets.get(f"{DEFINITIONS}/widgets.example.com")).body["status"]
-    assert {one["type"]: one["status"] for one in told["conditions"]} == {"NamesAccepted": "True", "Established": "True"}
+    assert {one["type"]: one["status"] for one in told["conditions"]} == {
+        "NamesAccepted": "True",
+        "Established": "True",
+    }
     assert told["acceptedNames"]["kind"] == "Widget"
     listed = (await widgets.get("/apis/example.com/v1")).body["resources"]
     assert [one["name"] for one in listed] == ["widgets", "widgets/status", "widgets/scale"]
@@ -123,9 +124,7 @@ async def test_objects_go_with_their_definition(widgets: Api) -> None:
     await widgets.until_gone(f"{DEFINITIONS}/widgets.example.com")
     await widgets.until_gone(WIDGETS.removesuffix("/namespaces/default/widgets"))
     await widgets.create(DEFINITIONS, definition())
-    async with asyncio.timeout(1):
-        while (found := await widgets.get(WIDGETS)).code != 200:
-            await asyncio.sleep(0)
+    found = await widgets.until(WIDGETS, 200)
     assert found.body["items"] == []
 
 

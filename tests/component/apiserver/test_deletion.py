@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -102,9 +101,7 @@ async def test_a_collection_is_deleted_by_its_selector(api: Api) -> None:
 
 async def test_a_namespace_has_its_account_and_goes_with_all_it_holds(api: Api) -> None:
     await api.create("/api/v1/namespaces", {"metadata": {"name": "shop"}})
-    async with asyncio.timeout(5):
-        while (await api.get("/api/v1/namespaces/shop/serviceaccounts/default")).code != 200:
-            await asyncio.sleep(0)
+    await api.until("/api/v1/namespaces/shop/serviceaccounts/default", 200)
     await api.create(CONFIGS.replace("default", "shop"), config("a"))
     await api.create(DEPLOYMENTS.replace("default", "shop"), deployment())
     marked = await api.delete("/api/v1/namespaces/shop")

@@ -140,8 +140,8 @@ async def test_unknown_fields_are_dropped_warned_of_or_refused(api: Api) -> None
 
 
 REFUSALS: list[tuple[str, str, Any, int, str]] = [
-    ("POST", CONFIGS, {"metadata": {}}, 422, "ConfigMap \"\" is invalid: metadata.name: Required value"),
-    ("POST", CONFIGS, {"metadata": {"name": "A"}}, 422, "ConfigMap \"A\" is invalid: metadata.name: Invalid value"),
+    ("POST", CONFIGS, {"metadata": {}}, 422, 'ConfigMap "" is invalid: metadata.name: Required value'),
+    ("POST", CONFIGS, {"metadata": {"name": "A"}}, 422, 'ConfigMap "A" is invalid: metadata.name: Invalid value'),
     ("POST", CONFIGS, config("a", namespace="other"), 400, "the namespace of the provided object does not match"),
     ("POST", CONFIGS.replace("default", "nowhere"), config("a"), 404, 'namespaces "nowhere" not found'),
     ("POST", CONFIGS, {"kind": "Secret", "apiVersion": "v1"}, 400, 'Secret in version "v1" cannot be handled as'),
@@ -166,7 +166,12 @@ async def test_refusals_carry_the_code_and_the_words_of_upstream(
 
 IMMUTABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     (DEPLOYMENTS, deployment("x"), {"spec": {"selector": {"matchLabels": {"a": "b"}}}}, "field is immutable"),
-    (SERVICES, {"metadata": {"name": "x"}, "spec": {"ports": [{"port": 1}]}}, {"spec": {"clusterIP": "10.96.0.99"}}, "may not change once set"),
+    (
+        SERVICES,
+        {"metadata": {"name": "x"}, "spec": {"ports": [{"port": 1}]}},
+        {"spec": {"clusterIP": "10.96.0.99"}},
+        "may not change once set",
+    ),
     (CONFIGS, {**config("x"), "immutable": True}, {"data": {"a": "2"}}, "field is immutable when `immutable` is set"),
     (PODS, pod("x"), {"spec": {"hostNetwork": True}}, "pod updates may not change fields other than"),
 ]
@@ -215,7 +220,9 @@ async def test_tables_and_partial_metadata_are_views_of_the_same_objects(api: Ap
     table = (await api.get(DEPLOYMENTS, accept="application/json;as=Table;v=v1;g=meta.k8s.io")).body
     assert [column["name"] for column in table["columnDefinitions"]][:4] == ["Name", "Ready", "Up-to-date", "Available"]
     assert table["rows"][0]["cells"][:4] == ["web", "0/2", 0, 0]
-    partial = (await api.get(f"{DEPLOYMENTS}/web", accept="application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io")).body
+    partial = (
+        await api.get(f"{DEPLOYMENTS}/web", accept="application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io")
+    ).body
     assert partial["kind"] == "PartialObjectMetadata"
     assert "spec" not in partial
 
@@ -252,7 +259,12 @@ async def test_scale_reads_and_sets_replicas(api: Api) -> None:
 
 async def test_a_pod_is_bound_once(api: Api) -> None:
     await api.create(PODS, pod("p"))
-    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "p"},
+        "target": {"kind": "Node", "name": "n"},
+    }
     assert (await api.create(f"{PODS}/p/binding", binding)).code == 201
     bound = (await api.get(f"{PODS}/p")).body
     assert bound["spec"]["nodeName"] == "n"

@@ -74,7 +74,9 @@ def test_a_form_that_nobody_serves_is_not_acceptable() -> None:
 
 
 def test_aggregated_discovery_is_recognised_by_its_accept_header() -> None:
-    assert wants_aggregated_discovery("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json")
+    assert wants_aggregated_discovery(
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+    )
     assert not wants_aggregated_discovery("application/json")
 
 

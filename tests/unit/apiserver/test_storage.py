@@ -33,7 +33,9 @@ class Kept:
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kept]:
-    storage: Storage = MemoryStorage(history=50) if request.param == "memory" else SqliteStorage(tmp_path / "db", history=50)
+    storage: Storage = (
+        MemoryStorage(history=50) if request.param == "memory" else SqliteStorage(tmp_path / "db", history=50)
+    )
     opened = Kept(storage)
     await storage.open(SystemRuntime(), opened.published.append)
     yield opened

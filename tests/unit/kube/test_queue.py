@@ -106,3 +106,12 @@ async def test_idle_means_nothing_waits_and_nobody_works(queue):
     queue.done(key)
 
     await asyncio.wait_for(queue.wait_idle(), 5)
+
+
+async def test_a_delay_that_is_a_rounding_error_still_lets_time_pass(queue):
+    start = asyncio.get_running_loop().time()
+    queue.add_after("a", 1e-16)
+
+    await take(queue)
+
+    assert asyncio.get_running_loop().time() > start

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hanse.apiserver.builtin.crd_schemas import schema_problems
 from hanse.apiserver.builtin.strategy import Strategy
 from hanse.apiserver.names import name_problems
 from hanse.apiserver.status import FieldProblem, invalid_value, required_value
@@ -127,14 +128,8 @@ def _version_problems(spec: Obj) -> list[FieldProblem]:
         field = f"spec.versions[{place}].schema.openAPIV3Schema"
         if schema is None:
             problems.append(required_value(field))
-        elif schema.get("type") != "object":
-            told = "must be object at the root" if schema.get("type") else "must not be empty at the root"
-            found = (
-                invalid_value(f"{field}.type", schema.get("type"), told)
-                if schema.get("type")
-                else required_value(f"{field}.type", told)
-            )
-            problems.append(found)
+        else:
+            problems += schema_problems(schema, field)
     return problems
 
 

@@ -52,7 +52,7 @@ class Namespaces:
             self._terminating.add(name)
             await self._empty(namespace, record.revision)
             return
-        for manifest in _furniture(name):
+        for manifest in _furniture(name, self._core.root_certificate):
             await make(self._core, manifest)
 
     async def _empty(self, namespace: Obj, revision: int) -> None:
@@ -79,7 +79,9 @@ class Namespaces:
             return
         try:
             if rest or namespace["metadata"].get("finalizers"):
-                await self._core.replace(served, namespace, revision)
+                # Others hold it too; what is written once more would only bring us back here.
+                if namespace["spec"] != spec:
+                    await self._core.replace(served, namespace, revision)
             else:
                 await self._core.remove(served, namespace, revision)
         except Stale:
@@ -89,7 +91,7 @@ class Namespaces:
 _FURNITURE_BUCKETS = ("core/serviceaccounts", "core/configmaps")
 
 
-def _furniture(namespace: str) -> list[Obj]:
+def _furniture(namespace: str, root_certificate: str) -> list[Obj]:
     told = (
         "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
         "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of "
@@ -105,6 +107,6 @@ def _furniture(namespace: str) -> list[Obj]:
                 "namespace": namespace,
                 "annotations": {"kubernetes.io/description": told},
             },
-            "data": {"ca.crt": ""},
+            "data": {"ca.crt": root_certificate},
         },
     ]
