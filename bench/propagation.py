@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tests.kubernetes.real import HOST, MEMBER, ClusterShape, KubectlError, RealCluster, real_clusters
-
 from bench.results import append_results, result_lines
+from tests.kubernetes.real import HOST, MEMBER, ClusterShape, KubectlError, RealCluster, real_clusters
 
 _HANSE = str(Path(sys.executable).parent / "hanse")
 _CONTROLLER = "hanse-controller"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.kubernetes.real import HOST, MEMBER, RealCluster, real_clusters
 
 _HERE = Path(__file__).parent

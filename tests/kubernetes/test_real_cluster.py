@@ -6,6 +6,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+
 from tests.kubernetes.real import KubectlError, RealCluster
 
 NODE = {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from tests.kubernetes.real import HOST, MEMBER, ClusterStartError, real_clusters, wait_until
 from tests.kubernetes.real.components import CHECKOUT
 

@@ -61,6 +61,8 @@ async def dispatch(core: Core, request: Request, identity: Identity) -> Answer |
     except StorageError as error:
         _log.error("A write could not be stored", server=core.name, error=str(error))
         return _failed(str(error))
+    except RecursionError:
+        return Answer(400, status.status_body(status.bad_request("the request is nested too deeply")))
     except Exception as error:  # noqa: BLE001 - the process edge: a fault in one request must not end the server
         _log.error("A request failed inside the server", server=core.name, path=request.path, exc_info=error)
         return _failed("the request failed inside the server")

@@ -20,24 +20,36 @@ def check_shape(call: Call, obj: Obj) -> None:
     if schema is None:
         return
     wanted = call.options.text("fieldValidation") or "Warn"
-    unknown = prune(schema, obj) if call.served.custom else _decoded(call, schema, obj)
+    if call.served.custom:
+        _check_metadata(call, schema, obj)
+        unknown = prune(schema, obj)
+    else:
+        unknown = _decoded(call, schema, obj)
     if not unknown or wanted == "Ignore":
         return
     told = [f'unknown field "{path}"' for path in unknown]
     if wanted == "Strict":
-        resource = call.served.resource
-        handled = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
-        raise status.bad_request(f"{handled}: strict decoding error: {', '.join(told)}")
+        raise status.bad_request(f"{_unhandled(call)}: strict decoding error: {', '.join(told)}")
     call.warnings += [one for one in told if one not in call.warnings]
+
+
+def _check_metadata(call: Call, schema: Schema, obj: Obj) -> None:
+    # Of a custom object only this much is read into a Go struct.
+    metadata = schema.child("metadata")
+    refusal = decode_errors(metadata, obj["metadata"]).refusal if metadata is not None else ""
+    if refusal:
+        raise status.bad_request(f"{_unhandled(call)}: {refusal}")
+
+
+def _unhandled(call: Call) -> str:
+    resource = call.served.resource
+    return f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
 
 
 def _decoded(call: Call, schema: Schema, obj: Obj) -> list[str]:
     errors = decode_errors(schema, obj)
     if errors.refusal:
-        resource = call.served.resource
-        raise status.bad_request(
-            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {errors.refusal}'
-        )
+        raise status.bad_request(f"{_unhandled(call)}: {errors.refusal}")
     if errors.unknown:
         prune(schema, obj)
     write_as_go(call.served.resource.api_version, obj)

@@ -53,7 +53,7 @@ class Engine:
         self._unsettled_since: dict[Ref, float] = {}
         self._desk.connect(self._write_soon, self._report_soon)
         registry.attach(self._serve_member)
-        registry.subscribe(lambda _cluster: self._look_at_everything())
+        registry.subscribe(self._cluster_changed)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -82,7 +82,10 @@ class Engine:
             self._controller.queue.add(ref)
         self._report_soon(ref)
 
-    def _look_at_everything(self) -> None:
+    def _cluster_changed(self, cluster: str) -> None:
+        if side := self._members.get(cluster):
+            # A cluster that is back shall not wait for the end of the pauses that its absence brought about.
+            side.look_at_everything()
         for resource, cache in self._sources.items():
             if cache.synced:
                 for key in cache:

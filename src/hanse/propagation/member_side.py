@@ -48,6 +48,13 @@ class MemberSide:
         """Look at one object soon."""
         self._controller.queue.add(ref)
 
+    def look_at_everything(self) -> None:
+        """Look at every wish for this member soon, whatever pauses its keys are in."""
+        for ref in self._desk.refs():
+            if self._desk.wanted(self.name, ref) is not None:
+                self._controller.queue.forget(ref)
+                self.enqueue(ref)
+
     def sees(self, resource: Resource) -> bool:
         """Whether everything of a kind that Hanse has there has been seen."""
         return self.caches[resource].synced
@@ -71,15 +78,13 @@ class MemberSide:
             for resource, cache in self.caches.items():
                 cache.subscribe(follow(resource))
                 tasks.create_task(cache.run())
-                tasks.create_task(self._announce_synced(resource, cache))
+                tasks.create_task(self._look_when_synced(cache))
             tasks.create_task(self._controller.run())
 
-    async def _announce_synced(self, resource: Resource, cache: Cache) -> None:
-        """Look at every wish for a kind once it can be compared with what is there."""
+    async def _look_when_synced(self, cache: Cache) -> None:
+        """Look at the wishes once they can be compared with what is there."""
         await cache.wait_synced()
-        for ref in self._desk.refs():
-            if ref.resource == resource and self._desk.wanted(self.name, ref) is not None:
-                self.enqueue(ref)
+        self.look_at_everything()
 
     async def _reconcile(self, ref: Ref) -> float | None:
         wanted = self._desk.wanted(self.name, ref)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from tests.kubernetes.real.certificates import Credential
 
 User = dict[str, str]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from bench.harness.modes import RAW, load_mode, no_policies
 
 

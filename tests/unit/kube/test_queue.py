@@ -1,6 +1,7 @@
 """The work queue: each key once, one worker a key, later, fairly."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -62,7 +63,7 @@ async def test_pauses_of_a_failing_key_grow_to_a_limit_and_start_anew_when_forgo
         await take(queue)
         queue.done("a")
 
-    assert all(later > earlier for earlier, later in zip(pauses[:8], pauses[1:9], strict=True))
+    assert all(later > earlier for earlier, later in pairwise(pauses[:9]))
     assert max(pauses) <= 60
     queue.forget("a")
     assert queue.retry("a") <= 0.05

@@ -16,7 +16,8 @@ CASES = {
     "the others give the rest once all is ready": (
         9, {"a": 3, "b": 3, "c": 3}, {"a": (5, 5), "b": (4, 4), "c": (3, 3)}, {"a": 3, "b": 3, "c": 3}),
     "what is not available may go at any time": (9, {"a": 3, "b": 6}, {"a": (5, 3), "b": (6, 2)}, {"a": 3, "b": 6}),
-    "a smaller wish is met at once": (3, {"a": 1, "b": 1, "c": 1}, dict.fromkeys("abc", (3, 3)), {"a": 1, "b": 1, "c": 1}),
+    "a smaller wish is met at once": (
+        3, {"a": 1, "b": 1, "c": 1}, dict.fromkeys("abc", (3, 3)), {"a": 1, "b": 1, "c": 1}),
     "a deselected cluster drains": (4, {"a": 4}, {"a": (2, 2), "b": (2, 2)}, {"a": 4, "b": 2}),
     "a deselected cluster ends at nothing": (4, {"a": 4}, {"a": (4, 4), "b": (2, 2)}, {"a": 4, "b": 0}),
 }  # fmt: skip

@@ -123,13 +123,12 @@ def _version_problems(spec: Obj) -> list[FieldProblem]:
     if versions and len(stored) != 1:
         told = "must have exactly one version marked as storage version"
         problems.append(invalid_value("spec.versions", versions, told))
-    for place, version in enumerate(versions):
-        schema = dig(version, "schema", "openAPIV3Schema")
-        field = f"spec.versions[{place}].schema.openAPIV3Schema"
-        if schema is None:
-            problems.append(required_value(field))
-        else:
-            problems += schema_problems(schema, field)
+    schemas = [dig(version, "schema", "openAPIV3Schema") for version in versions]
+    # Upstream keeps a schema that all versions share in one place, and names that place.
+    shared = all(schema == schemas[0] for schema in schemas)
+    for place, schema in enumerate(schemas[:1] if shared else schemas):
+        field = f"spec.{'validation' if shared and schema is not None else f'versions[{place}].schema'}.openAPIV3Schema"
+        problems += [required_value(field)] if schema is None else schema_problems(schema, field)
     return problems
 
 

@@ -35,7 +35,7 @@ def _node(schema: Any, field: str, untyped: str) -> Iterator[FieldProblem]:
         return
     if not schema.get("type") and not _may_lack_type(schema):
         yield required_value(f"{field}.type", untyped)
-    if schema.get("type") == "array" and not schema.get("items"):
+    if schema.get("type") == "array" and schema.get("items") is None:
         yield required_value(f"{field}.items", "must be specified")
     if schema.get("x-kubernetes-embedded-resource") and schema.get("type") not in (None, "", "object"):
         told = "must be object if x-kubernetes-embedded-resource is true"

@@ -16,6 +16,8 @@ from hanse.apiserver.verbs.writing import is_finished, stored_kind, to_served
 from hanse.kube.errors import NotFound
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.runtime import timestamp
+from hanse.kube.schemas import schema_for
+from hanse.kube.schemas.decoding import decode_errors
 
 _PROPAGATION = {"Foreground": "foregroundDeletion", "Background": "", "Orphan": "orphan"}
 # Kinds whose deletion answers with the object instead of a Status, as their upstream registries are set up.
@@ -100,6 +102,10 @@ def read_options(call: Call) -> DeleteOptions:
 def options_from(call: Call, body: Obj) -> DeleteOptions:
     """Read deletion options from a DeleteOptions manifest, completed by the query."""
     query = call.options
+    schema = schema_for("", "v1", "DeleteOptions")
+    refusal = decode_errors(schema, body).refusal if schema is not None else ""
+    if refusal:
+        raise status.bad_request(f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: {refusal}')
     grace = body.get("gracePeriodSeconds")
     if grace is None and query.given("gracePeriodSeconds"):
         grace = query.number("gracePeriodSeconds")

@@ -11,6 +11,7 @@ from hanse.apiserver.authorization import Attributes, authorize, rules_for
 from hanse.apiserver.core import Call
 from hanse.apiserver.identity import Identity
 from hanse.apiserver.negotiation import read_body
+from hanse.apiserver.schema_checks import check_shape
 from hanse.apiserver.verbs.bodies import read_manifest
 from hanse.apiserver.verbs.writing import own_fields
 from hanse.kube.manifest import Obj, dig
@@ -21,7 +22,7 @@ _DEFAULT_TOKEN_SECONDS = 3600
 
 async def self_subject_review(call: Call) -> Answer:
     """Tell the caller who they are."""
-    review = read_manifest(call)
+    review = _read(call)
     metadata = {"creationTimestamp": timestamp(call.core.runtime.now())}
     told = {**review, "metadata": metadata, "status": {"userInfo": _user_info(call.identity)}}
     return answer_plain(call, told, 201)
@@ -29,7 +30,7 @@ async def self_subject_review(call: Call) -> Answer:
 
 async def token_review(call: Call) -> Answer:
     """Tell whose token something is."""
-    review = read_manifest(call)
+    review = _read(call)
     identity = call.core.tokens.get(str(dig(review, "spec", "token", default="")))
     if identity is None:
         return _answer(call, review, {"user": {}, "error": "invalid bearer token"})
@@ -38,13 +39,13 @@ async def token_review(call: Call) -> Answer:
 
 async def self_access_review(call: Call) -> Answer:
     """Tell the caller whether they may do something."""
-    review = read_manifest(call)
+    review = _read(call)
     return _answer(call, review, _decided(call, call.identity, review))
 
 
 async def access_review(call: Call) -> Answer:
     """Tell whether somebody may do something."""
-    review = read_manifest(call)
+    review = _read(call)
     spec = review.get("spec") or {}
     if not spec.get("user") and not spec.get("groups"):
         problem = status.required_value("spec.user", "at least one of user or group must be specified")
@@ -56,7 +57,7 @@ async def access_review(call: Call) -> Answer:
 
 async def rules_review(call: Call) -> Answer:
     """Tell the caller all they may do in a namespace."""
-    review = read_manifest(call)
+    review = _read(call)
     namespace = str(dig(review, "spec", "namespace", default=""))
     if not namespace:
         raise status.bad_request("no namespace on request")
@@ -77,7 +78,9 @@ async def token_request(call: Call) -> Answer:
     wanted = _token_request(call)
     if call.core.record(call.served, call.namespace, call.path.name) is None:
         raise status.not_found(call.served.resource, call.path.name)
-    seconds = int(dig(wanted, "spec", "expirationSeconds", default=_DEFAULT_TOKEN_SECONDS))
+    seconds = dig(wanted, "spec", "expirationSeconds", default=_DEFAULT_TOKEN_SECONDS)
+    if not isinstance(seconds, int):
+        raise status.bad_request("spec.expirationSeconds must be an integer")
     token = call.core.runtime.secret()
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{call.namespace}")
     call.core.tokens[token] = Identity(f"system:serviceaccount:{call.namespace}:{call.path.name}", groups)
@@ -86,10 +89,16 @@ async def token_request(call: Call) -> Answer:
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": {"name": call.path.name, "namespace": call.namespace},
-        "spec": {**(wanted.get("spec") or {}), "expirationSeconds": seconds},
+        "spec": {**dig(wanted, "spec", default={}), "expirationSeconds": seconds},
         "status": {"token": token, "expirationTimestamp": expires},
     }
     return answer_plain(call, told, 201)
+
+
+def _read(call: Call) -> Obj:
+    review = read_manifest(call)
+    check_shape(call, review)
+    return review
 
 
 def _token_request(call: Call) -> Obj:

@@ -39,7 +39,7 @@ async def bind(call: Call) -> Answer:
             raise status.conflict(replace(PODS, plural="pods/binding"), name, told)
         pod["spec"]["nodeName"] = node
         extra = dig(binding, "metadata", "annotations", default={})
-        if extra:
+        if isinstance(extra, dict) and extra:
             pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **extra}
         _set_scheduled(pod, timestamp(call.core.runtime.now()))
         return pod
