@@ -121,9 +121,14 @@ def _settle_present(field: _Field, obj: Obj, value: Any) -> None:
 
 def _settled(kind: int | str, value: Any) -> Any:
     if isinstance(kind, int):
+        if value is None:
+            # An element that is null becomes a struct with nothing in it.
+            value = {}
         if isinstance(value, dict):
             _shape(kind, value)
         return value
+    if value is None:
+        return _SCALARS.get(kind)
     if kind == "quantity" and isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             return canonical_quantity(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _SERVED = (JSON, YAML, PROTOBUF)
+# What the encoder of stored objects can take, with room for what the server adds around a body.
+_DEEPEST = 200
+_MOST_NODES = 400_000
 _WILD = ("*/*", "application/*", "")
 
 
@@ -97,9 +100,27 @@ def read_body(body: bytes, headers: Mapping[str, str], kind: str = "") -> Any:
     raise status.unsupported_media_type(_SERVED)
 
 
+def check_depth(body: bytes, value: Any) -> Any:
+    """Return a decoded body, or refuse one that is nested more deeply than it could be stored."""
+    if body.count(b"{") + body.count(b"[") + body.count(b":") <= _DEEPEST:
+        return value
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for one in level for inner in _children(one)]
+        if not level:
+            return value
+    raise status.bad_request("the object is nested too deeply")
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
 def _read_json(body: bytes, kind: str) -> Any:
     try:
-        return orjson.loads(body)
+        return check_depth(body, orjson.loads(body))
     except orjson.JSONDecodeError as error:
         shown = body[:512].decode(errors="replace")
         ended = error.pos >= len(error.doc)
@@ -112,14 +133,27 @@ def _read_yaml(body: bytes) -> Any:
     if body.lstrip().startswith(b"{"):
         # Most of what is called YAML is JSON, which is read a hundred times faster.
         try:
-            return orjson.loads(body)
+            return check_depth(body, orjson.loads(body))
         except orjson.JSONDecodeError:
             pass
     try:
         # A document is read as JSON would be: dates and the like stay text.
-        return orjson.loads(orjson.dumps(yaml.load(body, Loader=_PlainLoader)))  # noqa: S506 - a safe loader with fewer types
+        loaded = yaml.load(body, Loader=_PlainLoader)  # noqa: S506 - a safe loader with fewer types
+        if b"&" in body and b"*" in body:
+            _check_expansion(loaded)
+        return orjson.loads(orjson.dumps(loaded))
     except (yaml.YAMLError, orjson.JSONEncodeError) as error:
         raise status.bad_request(f"error converting YAML to JSON: {error}") from None
+
+
+def _check_expansion(value: Any) -> None:
+    # References repeat what they name; a few lines of them can stand for more than any memory holds.
+    waiting, seen = [value], 0
+    while waiting:
+        seen += 1
+        if seen > _MOST_NODES:
+            raise status.bad_request("error converting YAML to JSON: yaml: document contains excessive aliasing")
+        waiting += _children(waiting.pop())
 
 
 class _PlainLoader(yaml.CSafeLoader):

@@ -115,3 +115,11 @@ async def test_broken_bodies_are_bad_requests(api: Api, body: bytes) -> None:
 async def test_a_deeply_nested_object_does_not_exhaust_the_stack(api: Api) -> None:
     body = b'{"metadata":{"name":"x"},"data":' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}"
     assert (await api.call("POST", CONFIGS, body)).code == 400
+
+
+async def test_yaml_references_cannot_multiply_without_end(api: Api) -> None:
+    lines = [b"a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [b"a%d: &a%d [%b]" % (n, n, b", ".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 12)]
+    refused = await api.call("POST", CONFIGS, b"\n".join(lines), **{"content-type": "application/yaml"})
+    assert refused.code == 400
+    assert refused.body["message"].endswith("document contains excessive aliasing")

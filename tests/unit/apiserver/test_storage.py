@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hanse.apiserver.storage import Change, Compacted, MemoryStorage, SqliteStorage, Stale, Storage
+from hanse.apiserver.storage import Change, Compacted, MemoryStorage, SqliteStorage, Stale, Storage, StorageError
 from hanse.apiserver.storage.interface import restamp, stamp
 from hanse.kube.runtime import SystemRuntime
 
@@ -115,6 +115,17 @@ async def test_sqlite_remembers_objects_history_and_revision(tmp_path: Path) -> 
     ]
     assert (await again.write("b", "e", body("e"), 0)).revision == 5
     await again.close()
+
+
+async def test_a_file_in_use_or_not_a_database_is_refused_in_words(tmp_path: Path) -> None:
+    storage = SqliteStorage(tmp_path / "db")
+    await storage.open(SystemRuntime(), lambda change: None)
+    with pytest.raises(StorageError, match="db is in use by another process"):
+        await SqliteStorage(tmp_path / "db").open(SystemRuntime(), lambda change: None)
+    await storage.close()
+    (tmp_path / "text").write_text("no database" * 100)
+    with pytest.raises(StorageError, match="cannot be opened: file is not a database"):
+        await SqliteStorage(tmp_path / "text").open(SystemRuntime(), lambda change: None)
 
 
 async def test_a_write_goes_through_when_its_writer_is_cancelled(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ CREATE TABLE IF NOT EXISTS log (
 );
 CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
+# A file in use by another process stays so; waiting longer only delays saying it.
+_LOCK_SECONDS = 0.5
 
 
 class SqliteStorage:
@@ -55,7 +57,13 @@ class SqliteStorage:
     async def open(self, runtime: Runtime, publish: Callable[[Change], None]) -> None:
         self._runtime = runtime
         self._publish = publish
-        await runtime.in_thread(self._load)
+        try:
+            await runtime.in_thread(self._load)
+        except sqlite3.Error as error:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
+            raise StorageError(_why_not_open(self._path, error)) from error
         self._assigned = self._index.revision
 
     def get(self, bucket: str, path: str) -> Record | None:
@@ -171,7 +179,7 @@ class SqliteStorage:
 
     def _load(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        database = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        database = sqlite3.connect(self._path, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False)
         self._database = database
         database.execute("PRAGMA journal_mode=WAL")
         database.execute(f"PRAGMA synchronous={self._synchronous}")
@@ -229,3 +237,9 @@ class SqliteStorage:
         database.execute("DELETE FROM log WHERE revision <= ?", (oldest,))
         database.execute("INSERT OR REPLACE INTO marks VALUES ('oldest', ?)", (oldest,))
         self._trimmed = oldest
+
+
+def _why_not_open(path: Path, error: sqlite3.Error) -> str:
+    if "locked" in str(error):
+        return f"{path} is in use by another process"
+    return f"{path} cannot be opened: {error}"

@@ -88,7 +88,7 @@ def _attempt(step: Callable[[], Obj]) -> Obj:
 
 def _read_patch(call: Call) -> Any:
     try:
-        return orjson.loads(call.request.body)
+        return negotiation.check_depth(call.request.body, orjson.loads(call.request.body))
     except orjson.JSONDecodeError as error:
         raise status.bad_request(f"error decoding patch: {error}") from None
 
