@@ -103,9 +103,8 @@ class Requirement:
                 return value is not None and self._compares(value)
 
     def _compares(self, value: str) -> bool:
-        try:
-            left, right = int(value), int(self.values[0])
-        except ValueError:
+        left, right = _int64(value), _int64(self.values[0])
+        if left is None or right is None:
             return False
         return left > right if self.operator == "gt" else left < right
 
@@ -141,6 +140,14 @@ def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requiremen
     if problems:
         raise ValueError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
     return Requirement(key, operator, values)
+
+
+def _int64(text: str) -> int | None:
+    # Python's int() would also take 1_5, which is a label value and not a number.
+    if not re.fullmatch(r"[+-]?[0-9]{1,19}", text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
 
 
 def _quoted(value: str) -> str:

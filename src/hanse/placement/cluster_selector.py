@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hanse.kube.selectors import label_value_problems, qualified_name_problems
+from hanse.kube.selectors import Requirement, label_value_problems, qualified_name_problems
 
 _OPERATORS = {
     "in": "in", "In": "in",
@@ -19,52 +19,14 @@ _OPERATORS = {
     "!=": "!=",
     "exists": "exists", "Exists": "exists",
     "!": "!", "DoesNotExist": "!",
-    "gt": ">", "Gt": ">", ">": ">",
-    "lt": "<", "Lt": "<", "<": "<",
+    "gt": "gt", "Gt": "gt", ">": "gt",
+    "lt": "lt", "Lt": "lt", "<": "lt",
 }  # fmt: skip
-_INT64 = re.compile(r"[+-]?[0-9]{1,19}")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 class SelectorError(ValueError):
     """A cluster selector that cannot be understood, said in one sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """One condition on one label."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
-
-    def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether a cluster's labels fulfil it; an absent label fulfils only the negative ones."""
-        have = labels.get(self.key)
-        match self.operator:
-            case "exists":
-                return have is not None
-            case "!":
-                return have is None
-            case "notin" | "!=":
-                return have not in self.values
-            case "in" | "=":
-                return have in self.values
-        number = _integer(have)
-        if number is None:
-            return False
-        limit = int(self.values[0])
-        return number > limit if self.operator == ">" else number < limit
-
-    def __str__(self) -> str:
-        match self.operator:
-            case "exists":
-                return f"label {self.key} exists"
-            case "!":
-                return f"label {self.key} does not exist"
-            case "in" | "notin":
-                word = "in" if self.operator == "in" else "not in"
-                return f"{self.key} {word} ({', '.join(self.values)})"
-        return f"{self.key} {self.operator} {self.values[0]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +70,26 @@ def _check_values(operator: str, values: list[str], index: int) -> None:
     where = f"[{index}].values"
     if operator in ("in", "notin") and not values:
         raise SelectorError(f"{where} must have at least one entry for {operator!r}")
-    if operator in ("=", "!=", ">", "<") and len(values) != 1:
+    if operator in ("=", "!=", "gt", "lt") and len(values) != 1:
         raise SelectorError(f"{where} must have exactly one entry for {operator!r}")
     if operator in ("exists", "!") and values:
         raise SelectorError(f"{where} must be empty for {operator!r}")
     for value in values:
         if label_value_problems(value):
             raise SelectorError(f"{where}: {value!r} is not a label value")
-    if operator in (">", "<") and _integer(values[0]) is None:
+    if operator in ("gt", "lt") and not _INTEGER.fullmatch(values[0]):
         raise SelectorError(f"{where}: {values[0]!r} is not a whole number")
 
 
-def _integer(text: str | None) -> int | None:
-    if text is None or not _INT64.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
+def in_words(needed: Requirement) -> str:
+    """Say what a requirement asks for."""
+    match needed.operator:
+        case "exists":
+            return f"label {needed.key} exists"
+        case "!":
+            return f"label {needed.key} does not exist"
+        case "in" | "notin":
+            word = "in" if needed.operator == "in" else "not in"
+            return f"{needed.key} {word} ({', '.join(needed.values)})"
+    sign = {"gt": ">", "lt": "<"}.get(needed.operator, needed.operator)
+    return f"{needed.key} {sign} {needed.values[0]}"

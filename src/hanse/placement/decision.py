@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hanse.placement.cluster_selector import ClusterSelector
+from hanse.placement.cluster_selector import ClusterSelector, in_words
 from hanse.placement.planner import EQUAL_SHARES, Plan, Preferences, plan_replicas
 
 
@@ -80,7 +80,7 @@ def _verdict(
     if unmet is not None:
         have = candidate.labels.get(unmet.key)
         found = f"its {unmet.key} is {have}" if have is not None else f"it has no label {unmet.key}"
-        return Verdict(candidate.name, False, None, (f"the cluster selector asks for {unmet}, and {found}",))
+        return Verdict(candidate.name, False, None, (f"the cluster selector asks for {in_words(unmet)}, and {found}",))
     reasons = ["the cluster selector matches its labels"] if selector.requirements else ["every cluster is selected"]
     if candidate.refusal:
         return Verdict(candidate.name, False, None, (*reasons, candidate.refusal), keep=True)
