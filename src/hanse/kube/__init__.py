@@ -23,7 +23,7 @@ from hanse.kube.errors import (
 )
 from hanse.kube.events import EventRecorder
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
-from hanse.kube.leases import Leadership, LeaseTerms
+from hanse.kube.leases import Deposed, Fenced, Leadership, LeaseTerms
 from hanse.kube.manifest import Key, Obj
 from hanse.kube.queue import WorkQueue
 from hanse.kube.resources import Resource
@@ -39,8 +39,10 @@ __all__ = [
     "Client",
     "Conflict",
     "Controller",
+    "Deposed",
     "Endpoint",
     "EventRecorder",
+    "Fenced",
     "Forbidden",
     "Gone",
     "Invalid",

@@ -1,31 +1,24 @@
 """A local copy of one kind in one cluster, kept current by list and watch.
 
-The copy survives disconnects (it resumes where it was), expiry of the watch window (it lists again and compares) and
-restarts of the server. What it holds per object is bytes: a projection chosen by its user, decoded at each read, so
-that a reader can never change the copy. Handlers hear of each change once and in order, and never of a deletion that
-did not happen: only a watch's DELETED or a complete list without the object counts as one.
+The copy survives disconnects, expiry of the watch window and restarts of the server (`reflector.py` follows it). What
+it holds per object is packed bytes: a projection chosen by its user, decoded at each read, so that a reader can never
+change the copy. Handlers hear of each change once and in order, and never of a deletion that did not happen: only a
+watch's DELETED or a complete list without the object counts as one.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import aclosing
 from dataclasses import dataclass
 
-import orjson
+import msgspec
 
 from hanse.kube.client import Client
-from hanse.kube.errors import ApiError, Gone
 from hanse.kube.manifest import Key, Obj, key_of, version_of
+from hanse.kube.packing import pack, unpack
+from hanse.kube.reflector import Reflector, Scope
 from hanse.kube.resources import Resource
-from hanse.kube.transport import Unreachable
-
-_FIRST_RETRY_SECONDS = 0.2
-_LAST_RETRY_SECONDS = 10.0
-_WATCH_SECONDS = (240, 300)
-# A server that promised to end the watch by then and has sent nothing is not there any more.
-_WATCH_GRACE_SECONDS = 15
 
 
 class NotSynced(RuntimeError):
@@ -43,12 +36,17 @@ class Change:
     @property
     def old(self) -> Obj | None:
         """The object before the change."""
-        return None if self.old_bytes is None else orjson.loads(self.old_bytes)
+        return None if self.old_bytes is None else unpack(self.old_bytes)
 
     @property
     def new(self) -> Obj | None:
         """The object after the change."""
-        return None if self.new_bytes is None else orjson.loads(self.new_bytes)
+        return None if self.new_bytes is None else unpack(self.new_bytes)
+
+
+class _Stored(msgspec.Struct, gc=False, frozen=True):
+    version: str
+    packed: bytes
 
 
 Handler = Callable[[Change], None]
@@ -58,6 +56,70 @@ def without_managed_fields(obj: Obj) -> Obj:
     """Drop what only the server reads; a quarter of an object's bytes."""
     obj["metadata"].pop("managedFields", None)
     return obj
+
+
+class _Copy:
+    """What a reflector has brought so far; complete lists replace it in one step."""
+
+    def __init__(self, project: Callable[[Obj], Obj]) -> None:
+        self.objects: dict[Key, _Stored] = {}
+        self.handlers: list[Handler] = []
+        self.synced = asyncio.Event()
+        self.error: Exception | None = None
+        self.following = False
+        self.version = ""
+        self._staged: dict[Key, _Stored] = {}
+        self._project = project
+
+    def begin(self) -> None:
+        self._staged = {}
+
+    def stage(self, obj: Obj) -> None:
+        key, version = key_of(obj), version_of(obj)
+        known = self.objects.get(key)
+        self._staged[key] = known if known is not None and known.version == version else self._stored(obj)
+
+    def commit(self, version: str) -> None:
+        staged, self._staged = self._staged, {}
+        for key in [key for key in self.objects if key not in staged]:
+            self.remove(key)
+        for key, stored in staged.items():
+            if self.objects.get(key) is not stored:
+                self._replace(key, stored)
+        self.version = version
+        self.synced.set()
+
+    def store(self, obj: Obj) -> None:
+        key, version = key_of(obj), version_of(obj)
+        old = self.objects.get(key)
+        # What was remembered comes again through the watch, and what came before it may come after it.
+        if old is None or not (old.version == version or _newer(old.version, version)):
+            self._replace(key, self._stored(obj))
+
+    def remove(self, key: Key) -> None:
+        old = self.objects.pop(key, None)
+        if old is not None:
+            self._tell(Change(key, old.packed, None))
+
+    def reached(self, version: str) -> None:
+        self.version = version
+
+    def connected(self, error: Exception | None) -> None:
+        self.following = error is None
+        self.error = error
+
+    def _stored(self, obj: Obj) -> _Stored:
+        version = version_of(obj)
+        return _Stored(version, pack(self._project(obj)))
+
+    def _replace(self, key: Key, new: _Stored) -> None:
+        old = self.objects.get(key)
+        self.objects[key] = new
+        self._tell(Change(key, old.packed if old else None, new.packed))
+
+    def _tell(self, change: Change) -> None:
+        for handler in self.handlers:
+            handler(change)
 
 
 class Cache:
@@ -71,159 +133,79 @@ class Cache:
         namespace: str = "",
         labels: str = "",
         fields: str = "",
+        metadata_only: bool = False,
         project: Callable[[Obj], Obj] = without_managed_fields,
     ) -> None:
         self.resource = resource
-        self.last_error: Exception | None = None
-        self._client = client
-        self._runtime = client.runtime
-        self._scope = {"labels": labels, "fields": fields}
-        self._namespace = namespace
-        self._project = project
-        self._objects: dict[Key, bytes] = {}
-        self._versions: dict[Key, str] = {}
-        self._handlers: list[Handler] = []
-        self._synced = asyncio.Event()
-        self._connected = False
-        self._version = ""
+        self._address = client.address
+        self._copy = _Copy(project)
+        scope = Scope(namespace, labels, fields, metadata_only)
+        self._reflector = Reflector(client, resource, scope, self._copy)
+
+    async def run(self) -> None:
+        """Keep the copy current until cancelled."""
+        await self._reflector.run()
 
     def subscribe(self, handler: Handler) -> None:
         """Call `handler` for every object held now and for every change to come."""
-        self._handlers.append(handler)
-        for key, stored in self._objects.items():
-            handler(Change(key, None, stored))
+        self._copy.handlers.append(handler)
+        for key, stored in self._copy.objects.items():
+            handler(Change(key, None, stored.packed))
 
     @property
     def synced(self) -> bool:
         """Whether a complete list has been seen."""
-        return self._synced.is_set()
+        return self._copy.synced.is_set()
 
     @property
     def connected(self) -> bool:
         """Whether changes are arriving at this moment."""
-        return self._connected
+        return self._copy.following
+
+    @property
+    def last_error(self) -> Exception | None:
+        """Why changes are not arriving; None while they are."""
+        return self._copy.error
 
     async def wait_synced(self) -> None:
         """Wait for the first complete list."""
-        await self._synced.wait()
+        await self._copy.synced.wait()
 
     def get(self, key: Key) -> Obj | None:
         """Return a fresh copy of an object, None where the cluster has none."""
         self._require_synced()
-        stored = self._objects.get(key)
-        return None if stored is None else orjson.loads(stored)
+        stored = self._copy.objects.get(key)
+        return None if stored is None else unpack(stored.packed)
 
     def objects(self, namespace: str = "") -> Iterator[Obj]:
         """Yield fresh copies of the objects, of one namespace where named."""
-        self._require_synced()
-        for key in sorted(self._objects):
+        for key in self:
             if not namespace or key.namespace == namespace:
-                yield orjson.loads(self._objects[key])
+                yield unpack(self._copy.objects[key].packed)
 
     def __iter__(self) -> Iterator[Key]:
         """Yield the keys of all objects, in order."""
         self._require_synced()
-        return iter(sorted(self._objects))
+        return iter(sorted(self._copy.objects))
+
+    def __contains__(self, key: object) -> bool:
+        self._require_synced()
+        return key in self._copy.objects
 
     def __len__(self) -> int:
-        return len(self._objects)
+        return len(self._copy.objects)
 
     def remember(self, obj: Obj) -> None:
         """Take in the answer to one's own write, so that the next read does not lag behind it.
 
         An answer that the watch has overtaken is let go: the object may be gone again by now.
         """
-        if self.synced and _newer(version_of(obj), self._version):
-            self._store(obj)
-
-    async def run(self) -> None:
-        """Keep the copy current until cancelled."""
-        retry = _FIRST_RETRY_SECONDS
-        while True:
-            try:
-                if not self._version:
-                    await self._list()
-                await self._follow()
-                retry = _FIRST_RETRY_SECONDS
-            except Gone as error:
-                self._fail(error)
-                self._version = ""
-                await self._runtime.sleep(self._runtime.uniform(0.0, _FIRST_RETRY_SECONDS))
-            except (ApiError, Unreachable, TimeoutError) as error:
-                self._fail(error)
-                await self._runtime.sleep(self._runtime.uniform(0.5, 1.0) * retry)
-                retry = min(retry * 2, _LAST_RETRY_SECONDS)
-
-    def _fail(self, error: Exception) -> None:
-        self._connected = False
-        self.last_error = error
-
-    async def _list(self) -> None:
-        """Take a complete list and tell the differences; nothing changes until it is complete."""
-        seen: set[Key] = set()
-        version = ""
-        listed: list[Obj] = []
-        async with aclosing(self._client.pages(self.resource, self._namespace, **self._scope)) as pages:
-            async for page in pages:
-                listed += page.items
-                version = page.resource_version
-        for obj in listed:
-            seen.add(key_of(obj))
-            self._store(obj)
-        for key in [key for key in self._objects if key not in seen]:
-            self._remove(key)
-        self._version = version
-        self._synced.set()
-
-    async def _follow(self) -> None:
-        """Read the watch until the server ends it."""
-        seconds = int(self._runtime.uniform(*_WATCH_SECONDS))
-        events = self._client.watch(
-            self.resource,
-            self._namespace,
-            version=self._version,
-            timeout_seconds=seconds,
-            opened=self._opened,
-            **self._scope,
-        )
-        async with asyncio.timeout(seconds + _WATCH_GRACE_SECONDS), aclosing(events):
-            async for event in events:
-                if event.type == "DELETED":
-                    self._remove(key_of(event.object))
-                elif event.type != "BOOKMARK":
-                    event.object.setdefault("apiVersion", self.resource.api_version)
-                    event.object.setdefault("kind", self.resource.kind)
-                    self._store(event.object)
-                self._version = version_of(event.object) or self._version
-
-    def _opened(self) -> None:
-        self._connected = True
-        self.last_error = None
-
-    def _store(self, obj: Obj) -> None:
-        key, version = key_of(obj), version_of(obj)
-        old = self._objects.get(key)
-        if old is not None and self._versions.get(key) == version:
-            return
-        # The encoder's buffer has spare room; an exact-size copy halves what is kept.
-        new = bytes(memoryview(orjson.dumps(self._project(obj))))
-        self._objects[key] = new
-        self._versions[key] = version
-        self._tell(Change(key, old, new))
-
-    def _remove(self, key: Key) -> None:
-        old = self._objects.pop(key, None)
-        self._versions.pop(key, None)
-        if old is not None:
-            self._tell(Change(key, old, None))
-
-    def _tell(self, change: Change) -> None:
-        for handler in self._handlers:
-            handler(change)
+        if self.synced and _newer(version_of(obj), self._copy.version):
+            self._copy.store(obj)
 
     def _require_synced(self) -> None:
         if not self.synced:
-            raise NotSynced(f"the cache of {self.resource.group_resource} at {self._client.address} has not synced yet")
+            raise NotSynced(f"the cache of {self.resource.group_resource} at {self._address} has not synced yet")
 
 
 def _newer(version: str, than: str) -> bool:

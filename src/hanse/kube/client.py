@@ -6,6 +6,7 @@ for it (429 and Retry-After). It does not retry anything else: the work queue do
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ from hanse.kube.watch import WatchEvent, read_events
 
 FIELD_MANAGER = "hanse"
 PAGE_SIZE = 500
+_JSON = "application/json"
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _PATIENCE_ATTEMPTS = 5
 _LONGEST_PATIENCE_SECONDS = 30.0
 
@@ -43,6 +47,17 @@ class ObjList:
 
     items: list[Obj]
     resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How a write is to be taken: only tried out, and what happens to unknown fields (Strict, Warn, Ignore)."""
+
+    dry_run: bool = False
+    field_validation: str = ""
+
+
+PLAIN = WriteOptions()
 
 
 class Client:
@@ -83,25 +98,42 @@ class Client:
             return None
 
     async def pages(
-        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        metadata_only: bool = False,
     ) -> AsyncGenerator[ObjList, None]:
-        """List in pages; every page carries the version of the whole list."""
-        token = ""
-        while True:
+        """List in pages; every page carries the version of the whole list.
+
+        The next page is on its way while the caller works on the one it got.
+        """
+        path = resource.path(namespace)
+        accept = _METADATA_LIST if metadata_only else _JSON
+
+        def fetch(token: str) -> asyncio.Task[Obj]:
             query = _query(limit=str(PAGE_SIZE), labelSelector=labels, fieldSelector=fields)
             if token:
                 query += (("continue", token),)
-            page = await self._json("GET", resource.path(namespace), query)
-            metadata = page.get("metadata") or {}
-            items = page.get("items") or []
-            for item in items:
-                # Lists of built-in kinds leave these out of their items.
-                item.setdefault("apiVersion", resource.api_version)
-                item.setdefault("kind", resource.kind)
-            yield ObjList(items, str(metadata.get("resourceVersion") or ""))
-            token = metadata.get("continue") or ""
-            if not token:
-                return
+            return asyncio.ensure_future(self._json("GET", path, query, accept=accept))
+
+        coming: asyncio.Task[Obj] | None = fetch("")
+        try:
+            while coming is not None:
+                page = await coming
+                metadata = page.get("metadata") or {}
+                token = metadata.get("continue") or ""
+                coming = fetch(token) if token else None
+                items = page.get("items") or []
+                for item in items:
+                    resource.name_kind(item)
+                yield ObjList(items, str(metadata.get("resourceVersion") or ""))
+        finally:
+            if coming is not None:
+                coming.cancel()
+                await asyncio.gather(coming, return_exceptions=True)
 
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> ObjList:
         """List completely."""
@@ -113,15 +145,19 @@ class Client:
                 version = page.resource_version
         return ObjList(items, version)
 
-    async def create(self, resource: Resource, obj: Obj, *, dry_run: bool = False) -> Obj:
-        """Create an object; raises AlreadyExists."""
-        query = _query(fieldManager=self._manager, dryRun="All" if dry_run else "")
-        return await self._json("POST", resource.path(namespace_of(obj)), query, obj)
+    async def create(
+        self, resource: Resource, obj: Obj, *, subresource: str = "", options: WriteOptions = PLAIN
+    ) -> Obj:
+        """Create an object, or post to a subresource of the named one; raises AlreadyExists."""
+        path = resource.path(namespace_of(obj), name_of(obj) if subresource else "", subresource)
+        return await self._json("POST", path, self._write_query(options), obj)
 
-    async def update(self, resource: Resource, obj: Obj, *, subresource: str = "") -> Obj:
+    async def update(
+        self, resource: Resource, obj: Obj, *, subresource: str = "", options: WriteOptions = PLAIN
+    ) -> Obj:
         """Replace an object; raises Conflict when its resourceVersion is no longer the newest."""
         path = resource.path(namespace_of(obj), name_of(obj), subresource)
-        return await self._json("PUT", path, _query(fieldManager=self._manager), obj)
+        return await self._json("PUT", path, self._write_query(options), obj)
 
     async def patch(
         self,
@@ -132,15 +168,24 @@ class Client:
         *,
         patch_type: PatchType = PatchType.MERGE,
         subresource: str = "",
+        options: WriteOptions = PLAIN,
     ) -> Obj:
         """Change part of an object."""
         path = resource.path(namespace, name, subresource)
-        return await self._json("PATCH", path, _query(fieldManager=self._manager), patch, content_type=patch_type)
+        return await self._json("PATCH", path, self._write_query(options), patch, content_type=patch_type)
 
-    async def apply(self, resource: Resource, obj: Obj, *, force: bool = True, subresource: str = "") -> Obj:
+    async def apply(
+        self,
+        resource: Resource,
+        obj: Obj,
+        *,
+        force: bool = True,
+        subresource: str = "",
+        options: WriteOptions = PLAIN,
+    ) -> Obj:
         """Say which fields are ours and what they shall be (server-side apply)."""
         path = resource.path(namespace_of(obj), name_of(obj), subresource)
-        query = _query(fieldManager=self._manager, force="true" if force else "")
+        query = self._write_query(options) + _query(force="true" if force else "")
         return await self._json("PATCH", path, query, obj, content_type=PatchType.APPLY)
 
     async def delete(
@@ -163,6 +208,20 @@ class Client:
             options["gracePeriodSeconds"] = grace_seconds
         await self._json("DELETE", resource.path(namespace, name), body=options)
 
+    async def delete_collection(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        propagation: str = "Background",
+    ) -> None:
+        """Ask for the deletion of every object that the selectors choose."""
+        options: Obj = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
+        query = _query(labelSelector=labels, fieldSelector=fields)
+        await self._json("DELETE", resource.path(namespace), query, options)
+
     async def watch(
         self,
         resource: Resource,
@@ -171,12 +230,14 @@ class Client:
         version: str,
         labels: str = "",
         fields: str = "",
+        metadata_only: bool = False,
         timeout_seconds: int = 300,
         opened: Callable[[], None] | None = None,
     ) -> AsyncGenerator[WatchEvent, None]:
         """Yield changes after `version` until the server ends the stream; raises Gone when it is too old.
 
-        `opened` is called once the server has begun to answer.
+        Without a version the stream begins with everything there is, up to a bookmark that says so (a streaming
+        list); not every server offers that. `opened` is called once the server has begun to answer.
         """
         query = _query(
             watch="true",
@@ -186,7 +247,10 @@ class Client:
             labelSelector=labels,
             fieldSelector=fields,
         )
-        request = Request("GET", resource.path(namespace), query, {"accept": "application/json"})
+        if not version:
+            query += (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
+        accept = _METADATA if metadata_only else _JSON
+        request = Request("GET", resource.path(namespace), query, {"accept": accept})
         stream = await self.transport.stream(request, self._timeout)
         try:
             if stream.status != 200:
@@ -211,6 +275,13 @@ class Client:
         """Return the server's version, as `v1.36.3`."""
         return str(_decode(await self.get_raw("/version", timeout=timeout), self.address).get("gitVersion") or "")
 
+    def _write_query(self, options: WriteOptions) -> Query:
+        return _query(
+            fieldManager=self._manager,
+            dryRun="All" if options.dry_run else "",
+            fieldValidation=options.field_validation,
+        )
+
     async def _json(
         self,
         method: str,
@@ -218,9 +289,10 @@ class Client:
         query: Query = (),
         body: Any = None,
         *,
-        content_type: str = "application/json",
+        content_type: str = _JSON,
+        accept: str = _JSON,
     ) -> Obj:
-        headers = {"accept": "application/json"}
+        headers = {"accept": accept}
         data = b""
         if body is not None:
             headers["content-type"] = content_type

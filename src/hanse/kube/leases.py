@@ -16,7 +16,7 @@ from hanse.kube.errors import AlreadyExists, ApiError, Conflict
 from hanse.kube.manifest import Key, Obj, version_of
 from hanse.kube.resources import LEASES
 from hanse.kube.runtime import micro_timestamp
-from hanse.kube.transport import Unreachable
+from hanse.kube.transport import Request, Response, Stream, Transport, Unreachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,17 @@ class Leadership:
         self._seen_version = ""
         self._seen_at = 0.0
         self._held: Obj | None = None
+        self._renewed_at: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether nobody else can be leading yet; asked before every write of a leader (see `Fenced`).
+
+        It turns False by itself when renewals stop, also in a process that was itself stopped for a while.
+        """
+        if self._renewed_at is None:
+            return False
+        return self._runtime.monotonic() - self._renewed_at < self._terms.renew_deadline_seconds
 
     async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
         """Wait for the Lease, do the work while holding it, and give it back at the end.
@@ -55,20 +66,18 @@ class Leadership:
         finally:
             renewing.cancel()
             task.cancel()
+            self._renewed_at = None
             results = await asyncio.gather(task, renewing, return_exceptions=True)
             await self._release()
         if isinstance(results[0], Exception):
             raise results[0]
 
     async def _renew_while_possible(self) -> None:
-        renewed_at = self._runtime.monotonic()
-        while self._runtime.monotonic() - renewed_at < self._terms.renew_deadline_seconds:
+        while self.holds:
             await self._runtime.sleep(self._terms.retry_seconds)
             try:
                 async with asyncio.timeout(self._terms.retry_seconds):
-                    if await self._write(self._held):
-                        renewed_at = self._runtime.monotonic()
-                    else:
+                    if not self.holds or not await self._write(self._held):
                         return
             except (ApiError, Unreachable, TimeoutError):
                 continue
@@ -93,6 +102,8 @@ class Leadership:
 
     async def _write(self, current: Obj | None) -> bool:
         """Write ourselves as the holder on top of what we saw; False when somebody else was faster."""
+        # Counted from before the request: others may count from the moment it was stored.
+        asked_at = self._runtime.monotonic()
         now = micro_timestamp(self._runtime.now())
         before = (current or {}).get("spec") or {}
         ours = before.get("holderIdentity") == self._identity
@@ -107,6 +118,7 @@ class Leadership:
             self._held = await self._store(current, spec)
         except (Conflict, AlreadyExists):
             return False
+        self._renewed_at = asked_at
         return True
 
     async def _store(self, current: Obj | None, spec: Obj) -> Obj:
@@ -131,3 +143,30 @@ class Leadership:
         except (ApiError, Unreachable, TimeoutError):
             # It will expire by itself.
             return
+
+
+class Deposed(Unreachable):
+    """A write that was not sent, because the process that wanted it no longer leads."""
+
+
+class Fenced:
+    """A transport that lets a leader's writes pass only while it leads; reading is always allowed."""
+
+    def __init__(self, inner: Transport, leadership: Leadership) -> None:
+        self._inner = inner
+        self._leadership = leadership
+
+    @property
+    def address(self) -> str:
+        return self._inner.address
+
+    async def send(self, request: Request, timeout: float) -> Response:
+        if request.method != "GET" and not self._leadership.holds:
+            raise Deposed(self.address, "this process no longer leads, so it writes nothing")
+        return await self._inner.send(request, timeout)
+
+    async def stream(self, request: Request, timeout: float) -> Stream:
+        return await self._inner.stream(request, timeout)
+
+    async def close(self) -> None:
+        await self._inner.close()

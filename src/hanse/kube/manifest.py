@@ -64,6 +64,21 @@ def is_deleting(obj: Obj) -> bool:
     return bool(obj["metadata"].get("deletionTimestamp"))
 
 
+def with_finalizer(obj: Obj, finalizer: str) -> Obj:
+    """Return the object held by one more finalizer; the object itself where it has it already."""
+    if finalizer in finalizers_of(obj):
+        return obj
+    return {**obj, "metadata": {**obj["metadata"], "finalizers": [*finalizers_of(obj), finalizer]}}
+
+
+def without_finalizer(obj: Obj, finalizer: str) -> Obj:
+    """Return the object without a finalizer; the object itself where it does not have it."""
+    if finalizer not in finalizers_of(obj):
+        return obj
+    kept = [name for name in finalizers_of(obj) if name != finalizer]
+    return {**obj, "metadata": {**obj["metadata"], "finalizers": kept}}
+
+
 def controller_of(obj: Obj) -> Obj | None:
     """Return the owner reference that controls the object, if there is one."""
     owners: Iterable[Obj] = obj["metadata"].get("ownerReferences") or ()

@@ -49,6 +49,12 @@ class Resource:
             parts.append(subresource)
         return "/".join(parts)
 
+    def name_kind(self, obj: Obj) -> Obj:
+        """Give an object out of a list its kind, which lists leave out and metadata-only answers replace."""
+        if obj.get("kind") in (None, "PartialObjectMetadata"):
+            obj["apiVersion"], obj["kind"] = self.api_version, self.kind
+        return obj
+
 
 def gvk(obj: Obj) -> tuple[str, str, str]:
     """Return the group, version and kind that a manifest names."""

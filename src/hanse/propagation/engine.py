@@ -18,7 +18,7 @@ from hanse.kube.client import Client
 from hanse.kube.controller import Controller
 from hanse.kube.errors import NotFound
 from hanse.kube.events import EventRecorder
-from hanse.kube.manifest import Obj, finalizers_of, is_deleting, uid_of
+from hanse.kube.manifest import Obj, finalizers_of, is_deleting, uid_of, with_finalizer, without_finalizer
 from hanse.kube.resources import NAMESPACES, Resource
 from hanse.kube.runtime import timestamp
 from hanse.propagation.comparison import Present
@@ -121,7 +121,7 @@ class Engine:
             await self._refuse(ref, source, intent)
             return None
         if FINALIZER not in finalizers_of(source):
-            source = await self._write(ref, _with_finalizer(source))
+            source = await self._write(ref, with_finalizer(source, FINALIZER))
         planned = plan(intent, self._registry.clusters(), self._observe(ref))
         self._desk.place(ref, planned.wanted)
         self._report_soon(ref)
@@ -147,7 +147,7 @@ class Engine:
             # Copies that go away bring the key back by themselves; this is for a cluster that stays silent.
             return _WAITING_SECONDS
         self._desk.forget(ref)
-        await self._write(ref, _without_finalizer(source))
+        await self._write(ref, without_finalizer(source, FINALIZER))
         return None
 
     def _holds_sources(self, namespace: str) -> bool:
@@ -225,13 +225,3 @@ class Engine:
         self._sources[ref.resource].remember(written)
         written["metadata"].pop("managedFields", None)
         return written
-
-
-def _with_finalizer(source: Obj) -> Obj:
-    metadata = source["metadata"]
-    return {**source, "metadata": {**metadata, "finalizers": [*finalizers_of(source), FINALIZER]}}
-
-
-def _without_finalizer(source: Obj) -> Obj:
-    kept = [name for name in finalizers_of(source) if name != FINALIZER]
-    return {**source, "metadata": {**source["metadata"], "finalizers": kept}}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-
-import orjson
-
 from hanse.api.names import MANAGED_LABEL, OWNER_ANNOTATION, RENDERED_ANNOTATION
 from hanse.kube.manifest import Obj, annotations_of, labels_of
+from hanse.kube.patches.differences import digest
 from hanse.propagation.intent import Intent
 
 
@@ -26,11 +23,6 @@ def render(intent: Intent, replicas: int | None) -> Obj:
         manifest["spec"] = {**manifest["spec"], "replicas": replicas}
     manifest["metadata"]["annotations"][RENDERED_ANNOTATION] = digest(manifest)
     return manifest
-
-
-def digest(manifest: Obj) -> str:
-    """Return a short fingerprint of a manifest that does not depend on the order of its fields."""
-    return hashlib.blake2b(orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
 
 
 def rendered_digest(obj: Obj) -> str:

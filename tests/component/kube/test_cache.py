@@ -6,7 +6,7 @@ import random
 import pytest
 
 from hanse.kube.cache import Cache, NotSynced
-from hanse.kube.errors import Gone
+from hanse.kube.errors import Gone, Invalid
 from hanse.kube.manifest import Key
 from hanse.kube.resources import CONFIGMAPS
 from hanse.kube.transport import Unreachable
@@ -123,6 +123,7 @@ class ExpiringOnce:
         self.inner = inner
         self.expire = False
         self.lists = 0
+        self.streams_lists = True
 
     @property
     def address(self):
@@ -133,6 +134,10 @@ class ExpiringOnce:
         return await self.inner.send(request, timeout)
 
     async def stream(self, request, timeout):
+        if ("sendInitialEvents", "true") in request.query:
+            if not self.streams_lists:
+                raise Invalid(422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch")
+            self.lists += 1
         if self.expire:
             self.expire = False
             raise Gone(410, "Expired", "too old resource version")
@@ -142,9 +147,11 @@ class ExpiringOnce:
         await self.inner.close()
 
 
-async def test_an_expired_version_leads_to_a_new_list_without_a_false_deletion(server, client):
+@pytest.mark.parametrize("streams_lists", [True, False])
+async def test_an_expired_version_leads_to_a_new_list_without_a_false_deletion(server, client, streams_lists):
     await client.create(CONFIGMAPS, config("a"))
     wire = client.transport = ExpiringOnce(client.transport)
+    wire.streams_lists = streams_lists
     async with Follower(client, namespace="default") as follower:
         wire.expire = True
         await server.stop_serving()
@@ -225,3 +232,15 @@ async def test_under_random_changes_and_cuts_the_copy_ends_equal_and_no_change_i
         truth = {obj["metadata"]["name"]: obj["data"] for obj in listed}
         assert {key.name: follower.cache.get(key)["data"] for key in follower.cache} == truth
         assert follower.heard == history
+
+
+async def test_metadata_alone_can_be_followed(client):
+    await client.create(CONFIGMAPS, config("a", secret="long"))
+    async with Follower(client, namespace="default", metadata_only=True) as follower:
+        await client.create(CONFIGMAPS, config("b", secret="long"))
+        await settle()
+
+        for name in "ab":
+            held = follower.cache.get(Key("default", name))
+            assert held["metadata"]["labels"] == {"team": "red"}
+            assert "data" not in held

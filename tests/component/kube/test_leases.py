@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from hanse.kube.leases import Leadership, LeaseTerms
+from hanse.kube.client import Client
+from hanse.kube.leases import Deposed, Fenced, Leadership, LeaseTerms
 from hanse.kube.manifest import Key
-from hanse.kube.resources import LEASES
+from hanse.kube.resources import CONFIGMAPS, LEASES
 
 pytestmark = pytest.mark.looptime
 
@@ -116,3 +117,39 @@ async def test_what_the_work_raises_is_raised(client):
         await Leadership(client, LEASE, "only", TERMS).lead(fails)
 
     assert await holder(client) == ""
+
+
+class Suspended:
+    """A clock that jumps, as it does for a process that was stopped and goes on."""
+
+    def __init__(self, inner):
+        self._inner, self.lost = inner, 0.0
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    def monotonic(self):
+        return self._inner.monotonic() + self.lost
+
+
+async def test_a_deposed_leaders_writes_are_never_sent(client, connect):
+    lonely = connect()
+    lonely.runtime = Suspended(lonely.runtime)
+    leadership = Leadership(lonely, LEASE, "first", TERMS)
+    writer = Client(Fenced(lonely.transport, leadership), lonely.runtime)
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+    seen = []
+
+    async def work():
+        await writer.create(CONFIGMAPS, config)
+        lonely.runtime.lost = 60.0
+        try:
+            await writer.delete(CONFIGMAPS, "a", "default")
+        except Deposed as error:
+            seen.append(str(error))
+        seen.append((await writer.get(CONFIGMAPS, "a", "default"))["metadata"]["name"])
+
+    await leadership.lead(work)
+
+    assert seen == ["in-process:test cannot be reached: this process no longer leads, so it writes nothing", "a"]
+    assert not leadership.holds
