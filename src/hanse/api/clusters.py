@@ -28,6 +28,7 @@ class Cluster:
     ready: bool = False
     offline: bool = False
     why: str = ""
+    uid: str = ""
     region: str = ""
     zones: tuple[str, ...] = ()
 
@@ -56,6 +57,7 @@ def parse_cluster(obj: Obj) -> Cluster:
         ready=is_true(conditions, "Ready"),
         offline=is_true(conditions, "Offline"),
         why=(find_condition(conditions, "Ready") or {}).get("message", ""),
+        uid=dig(obj, "status", "clusterUID", default=""),
         region=dig(obj, "status", "region", default=""),
         zones=tuple(dig(obj, "status", "zones", default=())),
     )
@@ -138,6 +140,7 @@ _STATUS = {
         "region": _text("The region of its nodes"),
         "zones": {"type": "array", "items": _text(), "description": "The zones of its nodes, sorted"},
         "version": _text("The version of its API server"),
+        "clusterUID": _text("What tells it from every other cluster: the uid of its kube-system namespace"),
         "capacity": {
             "type": "object",
             "description": "What its ready nodes can hold in all",

@@ -51,27 +51,37 @@ def host_options(command: F) -> F:
         "--host-kubeconfig",
         "kubeconfig",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="A kubeconfig of the federation (default: that of --data-dir, else $KUBECONFIG, else ~/.kube/config).",
+        help="A kubeconfig of the federation (default: that of --data-dir or $HANSE_DATA_DIR, else $KUBECONFIG, "
+        "else that of ~/.hanse, else ~/.kube/config).",
     )(command)
     return data_dir_option()(command)
 
 
 def host_endpoint(data_dir: Path | None, kubeconfig: Path | None, context: str) -> Endpoint:
     """Find the federation's API server from the options of a command."""
-    if kubeconfig is None:
-        own = (data_dir or default_data_dir()) / "kubeconfig"
-        if data_dir is not None and not own.exists():
-            raise Misuse(f"there is no federation in {data_dir}: start one with `hanse up --data-dir {data_dir}`")
-        kubeconfig = own if own.exists() else _users_kubeconfig()
-    return Kubeconfig.load(kubeconfig).endpoint(context)
-
-
-def _users_kubeconfig() -> Path:
-    named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
-    path = Path(named) if named else Path.home() / ".kube" / "config"
-    if not path.exists():
+    if kubeconfig is not None:
+        return Kubeconfig.load(kubeconfig).endpoint(context)
+    named = data_dir is not None or DATA_DIR_VARIABLE in os.environ
+    users = os.environ.get("KUBECONFIG", "")
+    if users and not named:
+        # What kubectl would use in this shell counts more than a folder that nobody named.
+        return Kubeconfig.load_all(users.split(os.pathsep)).endpoint(context)
+    folder = data_dir or default_data_dir()
+    if (folder / "kubeconfig").exists():
+        _require_running(folder)
+        return Kubeconfig.load(folder / "kubeconfig").endpoint(context)
+    if named:
+        raise Misuse(f"there is no federation in {folder}: start one with `hanse up --data-dir {folder}`")
+    users_own = Path.home() / ".kube" / "config"
+    if not users_own.exists():
         raise Misuse("no federation was found: start one with `hanse up`, or name one with --host-kubeconfig")
-    return path
+    return Kubeconfig.load(users_own).endpoint(context)
+
+
+def _require_running(path: Path) -> None:
+    from hanse.cli.embedded.folder import Folder, running_record
+
+    running_record(Folder(path))
 
 
 @asynccontextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import structlog
+
 from hanse.api.clusters import CLUSTER_CRD
 from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.clusters.health import HealthTerms
@@ -14,13 +16,19 @@ from hanse.kube.conditions import is_true
 from hanse.kube.errors import AlreadyExists
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint
-from hanse.kube.manifest import Obj, dig, name_of
+from hanse.kube.leases import Fenced, Leadership, LeaseTerms
+from hanse.kube.manifest import Key, Obj, dig, name_of
 from hanse.kube.resources import CRDS, NAMESPACES
 from hanse.kube.transport import Transport
 from hanse.native import NativeDoor
 from hanse.propagation.engine import Engine
 
+log = structlog.get_logger("hanse")
+
 HOST_CRDS: tuple[Obj, ...] = (CLUSTER_CRD,)
+# Short enough that a crashed controller is replaced before users of the federation notice.
+TERMS = LeaseTerms(duration_seconds=8.0, renew_deadline_seconds=5.0, retry_seconds=1.0)
+_LEASE = Key(SYSTEM_NAMESPACE, "hanse-controller")
 _ESTABLISHED_SECONDS = 30.0
 
 
@@ -41,6 +49,23 @@ async def prepare_host(host: Client) -> None:
         for crd in HOST_CRDS:
             while not is_true(dig(await host.get(CRDS, name_of(crd)), "status", "conditions"), "Established"):
                 await host.runtime.sleep(0.1)
+
+
+async def campaign(host: Client, identity: str, terms: LeaseTerms = TERMS) -> None:
+    """Wait for the Lease and federate until it is lost.
+
+    No write leaves this process, to the host or to a member, once it may have been replaced.
+    """
+    leadership = Leadership(host, _LEASE, identity, terms)
+
+    async def lead() -> None:
+        log.info("Leading the federation", host=host.address, identity=identity)
+        fenced = Client(Fenced(host.transport, leadership), host.runtime)
+        await run_control_plane(fenced, connect=lambda endpoint: Fenced(to_member(endpoint), leadership))
+
+    log.info("Waiting for leadership", host=host.address, identity=identity)
+    await leadership.lead(lead)
+    log.warning("Lost leadership", host=host.address, identity=identity)
 
 
 async def run_control_plane(

@@ -7,24 +7,15 @@ import socket
 from pathlib import Path
 
 import click
-import structlog
 import yaml
 
-from hanse.api.names import SYSTEM_NAMESPACE
-from hanse.cli.control_plane import HOST_CRDS, prepare_host, run_control_plane, to_member
+from hanse.cli.control_plane import HOST_CRDS, campaign, prepare_host
 from hanse.cli.failures import one_sentence
 from hanse.cli.running import log_to, run, until_signalled
 from hanse.kube.client import Client
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig
-from hanse.kube.leases import Fenced, Leadership, LeaseTerms
-from hanse.kube.manifest import Key
 from hanse.kube.runtime import SystemRuntime
-
-log = structlog.get_logger("hanse")
-_LEASE = Key(SYSTEM_NAMESPACE, "hanse-controller")
-# Short enough that a crashed controller is replaced before users of the federation notice.
-_TERMS = LeaseTerms(duration_seconds=8.0, renew_deadline_seconds=5.0, retry_seconds=1.0)
 
 
 @click.command("controller")
@@ -57,21 +48,6 @@ async def _control(endpoint: Endpoint) -> None:
         await prepare_host(host)
         identity = f"{socket.gethostname()}_{os.getpid()}_{host.runtime.name_suffix()}"
         while True:
-            await _campaign(host, identity)
+            await campaign(host, identity)
     finally:
         await host.close()
-
-
-async def _campaign(host: Client, identity: str) -> None:
-    """Wait for the Lease and lead until it is lost."""
-    leadership = Leadership(host, _LEASE, identity, _TERMS)
-    log.info("Waiting for leadership", host=host.address, identity=identity)
-    await leadership.lead(lambda: _lead(host, leadership))
-    log.warning("Lost leadership", host=host.address)
-
-
-async def _lead(host: Client, leadership: Leadership) -> None:
-    """Federate; no write leaves this process, to the host or to a member, once it may have been replaced."""
-    log.info("Leading the federation", host=host.address)
-    fenced = Client(Fenced(host.transport, leadership), host.runtime)
-    await run_control_plane(fenced, connect=lambda endpoint: Fenced(to_member(endpoint), leadership))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from hanse.api.names import STATUS_ANNOTATION
 from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
 from hanse.cli.output import Column, output_option, show
 from hanse.cli.running import run
 from hanse.kube.client import Client
+from hanse.kube.conditions import find_condition
 from hanse.kube.kubeconfig import Endpoint
-from hanse.kube.manifest import Key, Obj, key_of, namespace_of
+from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, key_of, namespace_of
 from hanse.kube.resources import Resource
 from hanse.native import NativeDoor
 from hanse.propagation.explanation import ClusterExplanation, explain, source_summary
@@ -27,6 +29,7 @@ class _Explained:
     title: str
     summary: str
     clusters: list[ClusterExplanation]
+    notes: tuple[str, ...] = ()
 
 
 _COLUMNS = (Column("CLUSTER"), Column("CHOSEN"), Column("REPLICAS"), Column("HAS"), Column("WHY"))
@@ -58,7 +61,22 @@ def command(
         ]
         for each in explained.clusters
     ]
-    show(output, _COLUMNS, rows, asdict(explained), [f"cluster/{each.cluster}" for each in explained.clusters])
+    document = {
+        "title": explained.title,
+        "summary": explained.summary,
+        "notes": list(explained.notes),
+        "clusters": [
+            {
+                "cluster": each.cluster,
+                "chosen": each.chosen,
+                "plannedReplicas": each.planned_replicas,
+                "summary": each.summary,
+                "sentences": list(each.sentences),
+            }
+            for each in explained.clusters
+        ],
+    }
+    show(output, _COLUMNS, rows, document, [f"cluster/{each.cluster}" for each in explained.clusters])
 
 
 async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
@@ -73,6 +91,10 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
         title = f"{resource.kind} {key}"
         if not door.admits(source):
             raise Failure(f"{title} is not federated: it belongs to the federation's own machinery")
+        if is_deleting(source):
+            waits = find_condition(dig(source, "status", "conditions"), "Propagated") or {}
+            why = annotations_of(source).get(STATUS_ANNOTATION) or waits.get("message") or "it is being deleted"
+            raise Failure(f"{title}: {why}")
         intent = door.translate(source)
         if isinstance(intent, Problem):
             raise Failure(f"{title} cannot be placed and keeps what it has: {intent.message}")
@@ -85,7 +107,8 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
             for name, answer in answers.items()
         }
         planned = plan(intent, clusters, observed)
-        return _Explained(title, source_summary(source, intent), explain(intent, planned, observed))
+        told = explain(intent, planned, observed)
+        return _Explained(title, source_summary(source, intent), told, planned.decision.notes)
 
 
 async def _find(host: Client, resource: Resource, key: Key) -> Obj:
@@ -107,6 +130,7 @@ def _told(explained: _Explained) -> str:
     lines = [f"{explained.title}: {explained.summary}"]
     if not explained.clusters:
         lines.append("No cluster has joined the federation; `hanse join --help` says how.")
+    lines += [f"Note: {note}." for note in explained.notes]
     width = max((len(each.cluster) for each in explained.clusters), default=0)
     for each in explained.clusters:
         lines += ["", f"{each.cluster.ljust(width)}  {each.summary}"]

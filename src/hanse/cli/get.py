@@ -10,7 +10,7 @@ import click
 import orjson
 
 from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
-from hanse.cli.failures import one_sentence
+from hanse.cli.failures import Failure, one_sentence
 from hanse.cli.fleet import ask_members
 from hanse.cli.output import Column, output_option, show
 from hanse.cli.running import run
@@ -55,12 +55,15 @@ def command(
         answers = run(lambda: _collect(endpoint, kind, name, "" if all_namespaces else namespace))
     document = {"items": answers.objects, "unreachable": answers.silent}
     names = [f"{entry['cluster']}/{name_of(entry['object'])}" for entry in answers.objects]
-    if answers.rows or output in ("json", "yaml", "name"):
-        show(output, answers.columns, answers.rows, document, names)
-    else:
-        click.echo(f"no {kind} found in the federation or in any cluster that answers", err=True)
     for cluster, why in answers.silent.items():
         click.echo(f"warning: {cluster}: {why}", err=True)
+    if answers.rows or (not name and output in ("json", "yaml", "name")):
+        show(output, answers.columns, answers.rows, document, names)
+        return
+    where = "any namespace" if all_namespaces else f"namespace {namespace}"
+    if name:
+        raise Failure(f"no {kind} named {name} in {where}, in the federation or in any cluster that answers")
+    click.echo(f"no {kind} in {where}, in the federation or in any cluster that answers", err=True)
 
 
 async def _collect(endpoint: Endpoint, word: str, name: str, namespace: str) -> _Answers:
@@ -69,13 +72,14 @@ async def _collect(endpoint: Endpoint, word: str, name: str, namespace: str) -> 
         where = namespace if resource.namespaced else ""
         clusters = await read_clusters(host)
         answers = _Answers()
-        _take(answers, _FEDERATION, await _table(host, resource, where, name), many=not where)
+        many = resource.namespaced and not where
+        _take(answers, _FEDERATION, await _table(host, resource, where, name), many=many)
         tables = await ask_members(host, clusters, lambda member: _table(member.client, resource, where, name))
         for cluster, table in tables.items():
             if isinstance(table, str):
                 answers.silent[cluster] = table
             else:
-                _take(answers, cluster, table, many=not where)
+                _take(answers, cluster, table, many=many)
         return answers
 
 

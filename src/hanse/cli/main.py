@@ -19,6 +19,7 @@ _COMMANDS = {
     "clusters": ("hanse.cli.clusters", "List the member clusters."),
     "get": ("hanse.cli.get", "Show objects over all clusters in one table."),
     "explain": ("hanse.cli.explain", "Say why each cluster has what it has."),
+    "apiserver": ("hanse.cli.apiserver", "Run one Kubernetes API server by itself, with nothing to install."),
     "controller": ("hanse.cli.controller", "Run the control plane against a host API server."),
 }
 

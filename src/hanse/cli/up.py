@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,13 @@ from typing import Any
 import click
 import yaml
 
-from hanse.cli.connection import data_dir_option, default_data_dir
+from hanse.cli.connection import DATA_DIR_VARIABLE, data_dir_option, default_data_dir
 from hanse.cli.embedded.defaults import DEFAULT_CLUSTERS
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.failures import Failure, Misuse
 
 _START_SECONDS = 90.0
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @click.command("up")
@@ -40,6 +43,7 @@ def command(
     Started again on the same folder it is where it was. Ctrl-C stops it; `hanse down` stops a detached one.
     """
     folder = Folder(data_dir or default_data_dir())
+    _check_names(name, domain)
     clusters = _read_clusters(clusters_file) if clusters_file else None
     if detach:
         _detach(folder, clusters_file, name, domain)
@@ -50,6 +54,13 @@ def command(
         _run(folder, record)
 
 
+def _check_names(name: str | None, domain: str | None) -> None:
+    if name is not None and not _LABEL.fullmatch(name):
+        raise Misuse(f"--name: {name!r} must be lower-case letters, digits and '-', at most 63")
+    if domain is not None and not (len(domain) <= 253 and all(_LABEL.fullmatch(part) for part in domain.split("."))):
+        raise Misuse(f"--domain: {domain!r} is not a DNS domain")
+
+
 def _read_clusters(path: Path) -> list[dict[str, Any]]:
     from hanse.simulator.settings import SettingsError, parse_clusters
 
@@ -58,7 +69,9 @@ def _read_clusters(path: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise Misuse(f"--clusters: {path} cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise Misuse(f"--clusters: {path} is not valid YAML") from error
+        mark = getattr(error, "problem_mark", None)
+        line = f" (line {mark.line + 1})" if mark else ""
+        raise Misuse(f"--clusters: {path} is not valid YAML{line}") from error
     try:
         parse_clusters(document)
     except SettingsError as error:
@@ -79,9 +92,27 @@ def _record(folder: Folder, clusters: list[dict[str, Any]] | None, name: str | N
     if domain is not None:
         changes["domain"] = domain
     record = record.but(**changes)
+    record = record.but(clusters=_with_pools(folder, record.clusters))
     if record.name in {entry["name"] for entry in record.clusters}:
         raise Misuse(f"--name: {record.name!r} is the name of a cluster; the federation needs a name of its own")
     return record
+
+
+def _with_pools(folder: Folder, clusters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give clusters without an index address pools that another folder's clusters are unlikely to have."""
+    from hanse.simulator.settings import LARGEST_INDEX
+
+    taken = {entry["index"] for entry in clusters if "index" in entry}
+    free = zlib.crc32(str(folder.path).encode()) % (LARGEST_INDEX + 1)
+    placed = []
+    for entry in clusters:
+        while "index" not in entry and free in taken:
+            free = (free + 1) % (LARGEST_INDEX + 1)
+        if "index" not in entry:
+            entry = {**entry, "index": free}
+            taken.add(free)
+        placed.append(entry)
+    return placed
 
 
 def _run(folder: Folder, record: Record) -> None:
@@ -93,6 +124,8 @@ def _run(folder: Folder, record: Record) -> None:
 
     settings = parse_clusters({"clusters": record.clusters})
     screen = Screen(folder, record)
+    # Keys and stores hold credentials: they are for their owner alone, whatever the folder's own mode is.
+    os.umask(0o077)
     with folder.log.open("a", encoding="utf-8") as log:
         log_to(log)
 
@@ -115,7 +148,7 @@ def _detach(folder: Folder, clusters: Path | None, name: str | None, domain: str
     for option, value in options:
         if value is not None:
             arguments += [option, str(value)]
-    with folder.log.open("ab") as log:
+    with folder.opened(folder.log.name, "ab") as log:
         begin = log.tell()
         child = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
@@ -123,7 +156,7 @@ def _detach(folder: Folder, clusters: Path | None, name: str | None, domain: str
     _await_ready(folder, child, lambda: _log_since(folder, begin))
     record = folder.read()
     click.echo(f"the federation is ready: {record.host if record else ''}")
-    click.echo(f"  export KUBECONFIG={folder.kubeconfig}")
+    click.echo(f"  export KUBECONFIG={folder.kubeconfig} {DATA_DIR_VARIABLE}={folder.path}")
 
 
 def _await_ready(folder: Folder, child: subprocess.Popen[bytes], log: Callable[[], str]) -> None:

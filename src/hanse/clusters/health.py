@@ -60,7 +60,8 @@ def judge(health: Health, probe: Probe, now: float, terms: HealthTerms) -> Healt
     if failures < terms.failures_to_offline or now - since < terms.seconds_to_offline:
         return failing
     state = State.NOT_READY if probe.answered else State.OFFLINE
-    return replace(failing, state=state, why=probe.why)
+    # The first symptom is told; a dying server shows many, and none of the others is news.
+    return failing if state is health.state else replace(failing, state=state, why=probe.why)
 
 
 def _after_success(health: Health, terms: HealthTerms) -> Health:

@@ -8,7 +8,8 @@ from hanse.clusters.health import Probe
 from hanse.clusters.topology import Topology, read_topology
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError
-from hanse.kube.resources import NODES
+from hanse.kube.manifest import uid_of
+from hanse.kube.resources import NAMESPACES, NODES
 from hanse.kube.transport import Unreachable
 
 
@@ -38,6 +39,16 @@ async def look_at_nodes(client: Client, timeout: float) -> Topology | None:
 async def look_at_version(client: Client, timeout: float) -> str:
     """Read the member's version; "" when it cannot be told now."""
     try:
-        return await client.version(timeout=timeout)
-    except (ApiError, Unreachable):
+        async with asyncio.timeout(timeout):
+            return await client.version(timeout=timeout)
+    except (ApiError, Unreachable, TimeoutError):
+        return ""
+
+
+async def look_at_identity(client: Client, timeout: float) -> str:
+    """Read what tells one cluster from another, the uid of its kube-system namespace; "" when it cannot be told now."""
+    try:
+        async with asyncio.timeout(timeout):
+            return uid_of(await client.get(NAMESPACES, "kube-system"))
+    except (ApiError, Unreachable, TimeoutError):
         return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -16,15 +17,15 @@ from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
 from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.clusters.health import Health, HealthTerms, State, judge
 from hanse.clusters.member import Member, endpoint_from_secret
-from hanse.clusters.probing import look_at_nodes, look_at_version, probe
-from hanse.clusters.status import cluster_status, health_from_status
-from hanse.clusters.topology import Topology
+from hanse.clusters.probing import look_at_identity, look_at_nodes, look_at_version, probe
+from hanse.clusters.status import Facts, cluster_status, health_from_status
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
 from hanse.kube.controller import Controller
 from hanse.kube.errors import ApiError, NotFound
+from hanse.kube.events import EventRecorder
 from hanse.kube.kubeconfig import Endpoint, KubeconfigError
-from hanse.kube.manifest import Key, dig
+from hanse.kube.manifest import Key, Obj, dig
 from hanse.kube.patches.merge_patch import merge_patch_between
 from hanse.kube.resources import SECRETS
 from hanse.kube.runtime import timestamp
@@ -32,7 +33,7 @@ from hanse.kube.transport import Transport, Unreachable
 
 log = structlog.get_logger("hanse")
 
-_TOPOLOGY_SECONDS = 30.0
+_FACTS_SECONDS = 30.0
 _RESTART_SECONDS = 1.0
 
 Attachment = Callable[[Member], Coroutine[Any, Any, None]]
@@ -56,6 +57,7 @@ class Registry:
         self._running: dict[str, tuple[object, asyncio.Task[None]]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._parsed: list[Cluster] | None = None
+        self._events = EventRecorder(host, "hanse")
 
     def attach(self, work: Attachment) -> None:
         """Run `work` for every member while it is joined."""
@@ -90,8 +92,7 @@ class Registry:
     def _cluster_changed(self, change: Change) -> None:
         self._parsed = None
         self._controller.queue.add(change.key.name)
-        old, new = change.old, change.new
-        if old is None or new is None or parse_cluster(old) != parse_cluster(new):
+        if _for_placement(change.old) != _for_placement(change.new):
             for listener in self._listeners:
                 listener(change.key.name)
 
@@ -109,18 +110,19 @@ class Registry:
             await self._stop(name)
             return
         cluster = parse_cluster(obj)
+        running = self._running.get(name)
         try:
             endpoint = self._endpoint(cluster)
+            if running is not None and running[0] == endpoint and not running[1].done():
+                return
+            transport = self._connect(endpoint)
         except KubeconfigError as error:
             await self._stop(name)
-            await self._report(name, Health(State.OFFLINE, str(error)), None, "", joined=str(error))
-            return
-        running = self._running.get(name)
-        if running is not None and running[0] == endpoint and not running[1].done():
+            await self._report(name, Health(State.OFFLINE, str(error)), Facts(), joined=str(error))
             return
         await self._stop(name)
         if self._tasks is not None:
-            self._running[name] = (endpoint, self._tasks.create_task(self._serve(name, endpoint)))
+            self._running[name] = (endpoint, self._tasks.create_task(self._serve(name, transport)))
 
     def _endpoint(self, cluster: Cluster) -> Endpoint:
         if cluster.credentials is None:
@@ -136,9 +138,9 @@ class Registry:
             running[1].cancel()
             await asyncio.wait({running[1]})
 
-    async def _serve(self, name: str, endpoint: Endpoint) -> None:
+    async def _serve(self, name: str, transport: Transport) -> None:
         """Run everything that belongs to one member until it is cancelled."""
-        client = Client(self._connect(endpoint), self._runtime)
+        client = Client(transport, self._runtime)
         member = Member(name, client)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -159,32 +161,45 @@ class Registry:
     async def _watch_health(self, member: Member) -> None:
         known = self._clusters.get(Key("", member.name)) or {}
         health = health_from_status(dig(known, "status", "conditions", default=[]))
-        topology_due = 0.0
+        facts_due = 0.0
         while True:
             found = await probe(member.client, self._terms.timeout_seconds)
             health = judge(health, found, self._runtime.monotonic(), self._terms)
-            topology, version = None, ""
-            if found.healthy and self._runtime.monotonic() >= topology_due:
-                topology = await look_at_nodes(member.client, self._terms.timeout_seconds)
-                version = await look_at_version(member.client, self._terms.timeout_seconds)
-                settled = topology is not None and topology.nodes > 0
-                topology_due = self._runtime.monotonic() + (_TOPOLOGY_SECONDS if settled else 0.0)
+            facts = Facts()
+            if found.healthy and self._runtime.monotonic() >= facts_due:
+                facts = await self._look(member)
+                settled = facts.topology is not None and facts.topology.nodes > 0
+                facts_due = self._runtime.monotonic() + (_FACTS_SECONDS if settled else 0.0)
             try:
-                await self._report(member.name, health, topology, version)
+                await self._report(member.name, self._unless_known(member.name, health), facts)
             except (ApiError, Unreachable) as error:
                 # The host may be away for a moment; the judgement stands and is written with the next probe.
                 log.warning("Could not write a cluster's status", member=member.name, error=str(error))
             await self._runtime.sleep(self._terms.period_seconds * self._runtime.uniform(0.9, 1.1))
 
-    async def _report(
-        self, name: str, health: Health, topology: Topology | None, version: str, *, joined: str = ""
-    ) -> None:
+    async def _look(self, member: Member) -> Facts:
+        timeout = self._terms.timeout_seconds
+        return Facts(
+            topology=await look_at_nodes(member.client, timeout),
+            version=await look_at_version(member.client, timeout),
+            uid=await look_at_identity(member.client, timeout),
+        )
+
+    def _unless_known(self, name: str, health: Health) -> Health:
+        """Refuse a cluster that is a member already under another name: it would be asked for everything twice."""
+        uid = next((cluster.uid for cluster in self.clusters() if cluster.name == name), "")
+        twins = [cluster.name for cluster in self.clusters() if uid and cluster.uid == uid]
+        if not twins or min(twins) == name or health.state is not State.READY:
+            return health
+        return Health(State.NOT_READY, f"it is the same cluster as {min(twins)}; remove one of the two")
+
+    async def _report(self, name: str, health: Health, facts: Facts, *, joined: str = "") -> None:
         obj = self._clusters.get(Key("", name))
         if obj is None:
             return
         now = timestamp(self._runtime.now())
         old = obj.get("status") or {}
-        status = cluster_status(old, health, topology, version, now, joined=joined)
+        status = cluster_status(old, health, facts, now, joined=joined)
         if status == old:
             return
         try:
@@ -194,3 +209,21 @@ class Registry:
         except NotFound:
             return
         self._clusters.remember(written)
+        await self._tell_transition(obj, health)
+
+    async def _tell_transition(self, before: Obj, health: Health) -> None:
+        """Say in the log and in an Event when the judgement of a cluster has changed."""
+        was = health_from_status(dig(before, "status", "conditions", default=[])).state
+        if was is health.state:
+            return
+        name = before["metadata"]["name"]
+        log.info("Judged a cluster anew", member=name, before=str(was), now=str(health.state), why=health.why)
+        warning = health.state is not State.READY
+        await self._events.record(
+            before, f"Cluster{health.state}", f"{name} is {health.state}: {health.why}", warning=warning
+        )
+
+
+def _for_placement(obj: Obj | None) -> Cluster | None:
+    """Return what placement may look at; another wording of the same trouble is nothing new to it."""
+    return None if obj is None else replace(parse_cluster(obj), why="")

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hanse.clusters.health import Health, State
 from hanse.clusters.topology import Topology
 from hanse.kube.conditions import condition, merge_conditions
 from hanse.kube.manifest import Obj
 
 
-def cluster_status(
-    old: Obj, health: Health, topology: Topology | None, version: str, now: str, *, joined: str = ""
-) -> Obj:
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a look at a member brought; empty where it could not be told."""
+
+    topology: Topology | None = None
+    version: str = ""
+    uid: str = ""
+
+
+def cluster_status(old: Obj, health: Health, facts: Facts, now: str, *, joined: str = "") -> Obj:
     """Return the whole new status; equal to the old one when there is nothing new to say.
 
     `joined` is what stands in the way of talking to the cluster at all, "" where nothing does.
     """
     status = dict(old)
+    topology = facts.topology
     if topology is not None:
         status.pop("region", None)
         status |= {"zones": list(topology.zones), "nodes": topology.nodes, "capacity": dict(topology.capacity)}
         if topology.region:
             status["region"] = topology.region
-    if version:
-        status["version"] = version
+    if facts.version:
+        status["version"] = facts.version
+    if facts.uid:
+        status["clusterUID"] = facts.uid
     status["conditions"] = merge_conditions(old.get("conditions"), _conditions(health, joined), now)
     return status
 

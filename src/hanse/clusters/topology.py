@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from hanse.api.names import REGION_LABEL, ZONE_LABEL
 from hanse.kube.conditions import is_true
@@ -31,7 +32,15 @@ def read_topology(nodes: Iterable[Obj]) -> Topology:
     regions = sorted({labels_of(node)[REGION_LABEL] for node in everyone if REGION_LABEL in labels_of(node)})
     capacity = {}
     for name in _CAPACITY:
-        amounts = [parse_quantity(dig(node, "status", "allocatable", name, default="0")) for node in ready]
+        amounts = [_amount(dig(node, "status", "allocatable", name, default="0")) for node in ready]
         if any(amounts):
             capacity[name] = format_quantity(sum(amounts[1:], amounts[0]))
     return Topology(regions[0] if regions else "", tuple(sorted(zones)), len(ready), tuple(capacity.items()))
+
+
+def _amount(text: object) -> Decimal:
+    try:
+        return parse_quantity(str(text))
+    except ValueError:
+        # One node that says nonsense must not hide all that its cluster has.
+        return Decimal(0)

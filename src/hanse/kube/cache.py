@@ -64,6 +64,7 @@ class _Copy:
     def __init__(self, project: Callable[[Obj], Obj]) -> None:
         self.objects: dict[Key, _Stored] = {}
         self.handlers: list[Handler] = []
+        self.listeners: list[Callable[[bool], None]] = []
         self.synced = asyncio.Event()
         self.error: Exception | None = None
         self.following = False
@@ -82,9 +83,10 @@ class _Copy:
     def commit(self, version: str) -> None:
         staged, self._staged = self._staged, {}
         for key in [key for key in self.objects if key not in staged]:
-            self.remove(key)
+            self.remove(key, version)
         for key, stored in staged.items():
-            if self.objects.get(key) is not stored:
+            held = self.objects.get(key)
+            if held is not stored and (held is None or not _newer(held.version, stored.version)):
                 self._replace(key, stored)
         self.version = version
         self.synced.set()
@@ -96,17 +98,22 @@ class _Copy:
         if old is None or not (old.version == version or _newer(old.version, version)):
             self._replace(key, self._stored(obj))
 
-    def remove(self, key: Key) -> None:
-        old = self.objects.pop(key, None)
-        if old is not None:
+    def remove(self, key: Key, version: str) -> None:
+        old = self.objects.get(key)
+        # What was remembered since is younger than the deletion: somebody made it again.
+        if old is not None and not _newer(old.version, version):
+            del self.objects[key]
             self._tell(Change(key, old.packed, None))
 
     def reached(self, version: str) -> None:
         self.version = version
 
     def connected(self, error: Exception | None) -> None:
-        self.following = error is None
+        before, self.following = self.following, error is None
         self.error = error
+        if before != self.following:
+            for listener in self.listeners:
+                listener(self.following)
 
     def _stored(self, obj: Obj) -> _Stored:
         version = version_of(obj)
@@ -151,6 +158,14 @@ class Cache:
         self._copy.handlers.append(handler)
         for key, stored in self._copy.objects.items():
             handler(Change(key, None, stored.packed))
+
+    def on_connected(self, listener: Callable[[bool], None]) -> None:
+        """Call `listener` with True when changes begin to arrive and with False when they cease to."""
+        self._copy.listeners.append(listener)
+
+    def wake(self) -> None:
+        """Try to reach the server at once, whatever pause earlier failures brought about."""
+        self._reflector.wake()
 
     @property
     def synced(self) -> bool:

@@ -56,6 +56,8 @@ class Controller(Generic[K]):
                 await self._attempt(key)
             finally:
                 self.queue.done(key)
+            # A reconciler that had nothing to wait for must not keep the loop to itself for the whole queue.
+            await asyncio.sleep(0)
 
     async def _attempt(self, key: K) -> None:
         try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hanse.kube.client import Client
 from hanse.kube.errors import AlreadyExists, ApiError, Conflict
-from hanse.kube.manifest import Key, Obj, version_of
+from hanse.kube.manifest import Key, Obj, dig, version_of
 from hanse.kube.resources import LEASES
 from hanse.kube.runtime import micro_timestamp
 from hanse.kube.transport import Request, Response, Stream, Transport, Unreachable
@@ -117,8 +117,16 @@ class Leadership:
         try:
             self._held = await self._store(current, spec)
         except (Conflict, AlreadyExists):
-            return False
+            return await self._was_our_own(ours=ours)
         self._renewed_at = asked_at
+        return True
+
+    async def _was_our_own(self, *, ours: bool) -> bool:
+        """After a conflict, see whether it was a renewal of ours whose answer got lost; then go on from there."""
+        found = await self._client.find(LEASES, self._lease.name, self._lease.namespace) if ours else None
+        if found is None or dig(found, "spec", "holderIdentity") != self._identity:
+            return False
+        self._held = found
         return True
 
     async def _store(self, current: Obj | None, spec: Obj) -> Obj:

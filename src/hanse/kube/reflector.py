@@ -12,14 +12,19 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
+import structlog
+
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError, BadRequest, Forbidden, Gone, Invalid
 from hanse.kube.manifest import Key, Obj, dig, key_of, version_of
 from hanse.kube.resources import Resource
 from hanse.kube.transport import Unreachable
 
+log = structlog.get_logger("hanse")
+
 _FIRST_RETRY_SECONDS = 0.2
 _LAST_RETRY_SECONDS = 10.0
+_SHORT_WATCH_SECONDS = 1.0
 _WATCH_SECONDS = (240, 300)
 # A server that promised to end the watch by then and has sent nothing is not there any more.
 _WATCH_GRACE_SECONDS = 15
@@ -53,8 +58,8 @@ class Sink(Protocol):
     def store(self, obj: Obj) -> None:
         """Take in a new or changed object."""
 
-    def remove(self, key: Key) -> None:
-        """Let an object go that the server has deleted."""
+    def remove(self, key: Key, version: str) -> None:
+        """Let an object go that the server deleted at a version."""
 
     def reached(self, version: str) -> None:
         """Note that everything up to a version has been told."""
@@ -74,11 +79,17 @@ class Reflector:
         self._sink = sink
         self._version = ""
         self._streams_lists = True
+        self._retry = _FIRST_RETRY_SECONDS
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Try again at once instead of after the present pause."""
+        self._wake.set()
 
     async def run(self) -> None:
         """Follow until cancelled."""
-        retry = _FIRST_RETRY_SECONDS
         while True:
+            begun = self._runtime.monotonic()
             try:
                 if self._version:
                     await self._follow(self._version)
@@ -86,15 +97,30 @@ class Reflector:
                     await self._list_by_stream()
                 else:
                     await self._list_by_pages()
-                retry = _FIRST_RETRY_SECONDS
+                    continue
             except Gone as error:
                 self._sink.connected(error)
                 self._version = ""
-                await self._runtime.sleep(self._runtime.uniform(0.0, _FIRST_RETRY_SECONDS))
             except (ApiError, Unreachable, TimeoutError) as error:
                 self._sink.connected(error)
-                await self._runtime.sleep(self._runtime.uniform(0.5, 1.0) * retry)
-                retry = min(retry * 2, _LAST_RETRY_SECONDS)
+            except Exception as error:
+                log.exception("Following a kind failed on a bug", kind=self._resource.group_resource)
+                self._sink.connected(error)
+            # A server that ends watches as soon as they begin gets no more requests than one that refuses them.
+            if self._runtime.monotonic() - begun >= _SHORT_WATCH_SECONDS:
+                self._retry = _FIRST_RETRY_SECONDS
+            await self._pause()
+
+    async def _pause(self) -> None:
+        self._wake.clear()
+        pause = self._runtime.uniform(0.5, 1.0) * self._retry
+        self._retry = min(self._retry * 2, _LAST_RETRY_SECONDS)
+        try:
+            async with asyncio.timeout(pause):
+                await self._wake.wait()
+            self._retry = _FIRST_RETRY_SECONDS
+        except TimeoutError:
+            return
 
     async def _list_by_stream(self) -> None:
         """Ask for the list as the first part of the watch; a server that does not know how is asked for pages."""
@@ -137,7 +163,7 @@ class Reflector:
             fields=scope.fields,
             metadata_only=scope.metadata_only,
             timeout_seconds=seconds,
-            opened=lambda: self._sink.connected(None),
+            opened=self._opened,
         )
         listing = not version
         if listing:
@@ -153,6 +179,10 @@ class Reflector:
                 else:
                     self._take(event.type, event.object)
 
+    def _opened(self) -> None:
+        if self._version:
+            self._sink.connected(None)
+
     def _take_initial(self, kind: str, obj: Obj) -> bool:
         """Take an event of the list's part of the stream; True when that part has ended."""
         if kind == "BOOKMARK":
@@ -160,13 +190,14 @@ class Reflector:
                 return False
             self._version = version_of(obj)
             self._sink.commit(self._version)
+            self._sink.connected(None)
             return True
         self._sink.stage(self._resource.name_kind(obj))
         return False
 
     def _take(self, kind: str, obj: Obj) -> None:
         if kind == "DELETED":
-            self._sink.remove(key_of(obj))
+            self._sink.remove(key_of(obj), version_of(obj))
         elif kind != "BOOKMARK":
             self._sink.store(self._resource.name_kind(obj))
         if version := version_of(obj):

@@ -31,7 +31,7 @@ def parse_preferences(text: str | None) -> Preferences | None:
         raise ValueError("must be JSON") from error
     if not isinstance(document, dict):
         raise ValueError("must be a JSON object")  # noqa: TRY004 - it is the user's text that is wrong
-    fields = _lowered(document)
+    fields = _lowered(document, "", ("rebalance", "clusters"))
     clusters = fields.get("clusters") or {}
     if not isinstance(clusters, dict):
         raise ValueError("clusters must be a JSON object")  # noqa: TRY004
@@ -44,7 +44,7 @@ def parse_preferences(text: str | None) -> Preferences | None:
 def _preference(cluster: str, entry: Any) -> Preference:
     if not isinstance(entry, dict):
         raise ValueError(f"clusters[{cluster}] must be a JSON object")  # noqa: TRY004
-    fields = _lowered(entry)
+    fields = _lowered(entry, f"clusters[{cluster}].", ("weight", "minReplicas", "maxReplicas"))
     limit = fields.get("maxreplicas")
     return Preference(
         weight=_integer(fields.get("weight", 0), f"clusters[{cluster}].weight"),
@@ -61,6 +61,10 @@ def _integer(value: Any, where: str) -> int:
     return value
 
 
-def _lowered(document: dict[str, Any]) -> dict[str, Any]:
-    # The original decoder matched field names whatever their case.
+def _lowered(document: dict[str, Any], where: str, known: tuple[str, ...]) -> dict[str, Any]:
+    # The original decoder matched field names whatever their case. It also ignored what it did not know, and a
+    # misspelt weight took a workload to nothing: that is refused here, and what runs stays (decision 6).
+    for name in document:
+        if name.lower() not in {each.lower() for each in known}:
+            raise ValueError(f"{where}{name} is not a field; known are {', '.join(known)}")
     return {name.lower(): value for name, value in document.items()}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hanse.placement.cluster_selector import ClusterSelector, in_words
-from hanse.placement.planner import EQUAL_SHARES, Plan, Preferences, plan_replicas
+from hanse.placement.planner import ANY_CLUSTER, Plan, Preferences, divide_equally, plan_replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class Decision:
 
     verdicts: tuple[Verdict, ...]
     unplaced: int = 0
+    notes: tuple[str, ...] = ()
 
     def chosen(self) -> list[str]:
         """Return the names of the clusters that shall have the object."""
@@ -64,9 +65,20 @@ def decide(
     plan = None
     if replicas is not None:
         names = [each.name for each in usable]
-        plan = plan_replicas(replicas, names, preferences or EQUAL_SHARES, key=key, current=current)
+        if preferences is None:
+            plan = divide_equally(replicas, names, key=key)
+        else:
+            plan = plan_replicas(replicas, names, preferences, key=key, current=current)
     verdicts = tuple(_verdict(each, selector, plan, preferences, replicas) for each in ordered)
-    return Decision(verdicts, plan.unplaced if plan else 0)
+    return Decision(verdicts, plan.unplaced if plan else 0, _unknown_names(preferences, ordered))
+
+
+def _unknown_names(preferences: Preferences | None, candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    known = {candidate.name for candidate in candidates} | {ANY_CLUSTER}
+    named = sorted(preferences.clusters) if preferences is not None else []
+    return tuple(
+        f"the preferences name {name}, which is no cluster of the federation" for name in named if name not in known
+    )
 
 
 def _verdict(

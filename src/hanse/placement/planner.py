@@ -34,9 +34,6 @@ class Preferences:
         return self.clusters.get(cluster, self.clusters.get(ANY_CLUSTER))
 
 
-EQUAL_SHARES = Preferences({ANY_CLUSTER: Preference(weight=1)}, rebalance=True)
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Replicas by cluster, what a full cluster would have got beyond its capacity, and what found no place."""
@@ -80,6 +77,20 @@ def plan_replicas(
     if not preferences.rebalance:
         overflow = {name: min(extra, left) for name, extra in overflow.items() if min(extra, left) > 0}
     return Plan(replicas, overflow, left)
+
+
+def divide_equally(total: int, clusters: Collection[str], *, key: str) -> Plan:
+    """Divide without any preference: no two clusters differ by more than one.
+
+    Federation v1 rounds every share up and leaves the rest to the last cluster, which then may get none; who asked
+    for nothing in particular gets the fair division instead. The odd replicas go by the same hash.
+    """
+    ordered = sorted(clusters, key=lambda name: (fnv1_32((name + key).encode()), name))
+    if not ordered:
+        return Plan({}, {}, total)
+    share, odd = divmod(total, len(ordered))
+    replicas = {name: share + (place < odd) for place, name in enumerate(ordered)}
+    return Plan(dict(sorted(replicas.items())), {}, 0)
 
 
 def fnv1_32(data: bytes) -> int:

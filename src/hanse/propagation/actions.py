@@ -10,7 +10,7 @@ from hanse.api.names import MANAGED_LABEL, OWNER_ANNOTATION, RENDERED_ANNOTATION
 from hanse.kube.client import Client, PatchType
 from hanse.kube.errors import AlreadyExists, NotFound
 from hanse.kube.manifest import Key, Obj, version_of
-from hanse.kube.resources import NAMESPACES, Resource
+from hanse.kube.resources import Resource
 from hanse.propagation.comparison import Action, Apply, Create, Delete, Refuse, Release
 from hanse.propagation.ownership import claimed, is_creation, outlives_apply
 
@@ -26,8 +26,8 @@ async def carry_out(action: Action, client: Client, resource: Resource, key: Key
             return await _create(client, resource, manifest)
         case Apply(manifest, observed):
             return await _apply(client, resource, key, manifest, observed)
-        case Delete(uid):
-            await _delete(client, resource, key, uid)
+        case Delete(uid, version):
+            await _delete(client, resource, key, uid, version)
             return None
         case Release(uid):
             await _release(client, resource, key, uid)
@@ -40,9 +40,6 @@ async def _create(client: Client, resource: Resource, manifest: Obj) -> Obj | No
     try:
         return await client.create(resource, manifest)
     except AlreadyExists as error:
-        if resource == NAMESPACES:
-            # A namespace that the member already has is used and never owned.
-            return None
         raise Refused("an object of this name is there already and is not Hanse's; delete or rename it") from error
 
 
@@ -65,9 +62,10 @@ async def _claim(client: Client, resource: Resource, key: Key, manifest: Obj) ->
     await client.patch(resource, key.name, patch, key.namespace, patch_type=PatchType.JSON)
 
 
-async def _delete(client: Client, resource: Resource, key: Key, uid: str) -> None:
+async def _delete(client: Client, resource: Resource, key: Key, uid: str, version: str) -> None:
+    """Delete what was judged; Conflict says that it has changed since and must be judged again."""
     try:
-        await client.delete(resource, key.name, key.namespace, uid=uid)
+        await client.delete(resource, key.name, key.namespace, uid=uid, version=version)
     except NotFound:
         return
 

@@ -69,7 +69,8 @@ def _progressing(report: Report, members: list[Obj], counts: dict[str, int], wan
 
 def _propagated(report: Report) -> Obj:
     if missing := report.missing:
-        return condition("Propagated", False, "Waiting", missing)
+        reason = "PropagationFailed" if report.trouble else "Waiting"
+        return condition("Propagated", False, reason if report.decision.chosen() else "NoClusterChosen", missing)
     return condition("Propagated", True, "InEveryCluster", f"in {', '.join(report.decision.chosen())}")
 
 
@@ -97,7 +98,7 @@ def _service(source: Obj, report: Report) -> Obj:
     addresses = [
         entry
         for row in report.rows
-        if row.live and row.observed is not None
+        if row.live and row.observed is not None and dig(source, "spec", "type") == "LoadBalancer"
         for entry in dig(row.observed, "status", "loadBalancer", "ingress", default=[])
     ]
     addresses = [entry for place, entry in enumerate(addresses) if entry not in addresses[:place]]

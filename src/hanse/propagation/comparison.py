@@ -10,17 +10,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from hanse.api.names import OWNER_ANNOTATION
-from hanse.kube.manifest import Obj, annotations_of, is_deleting, uid_of
+from hanse.kube.manifest import Obj, annotations_of, is_deleting, uid_of, version_of
 from hanse.kube.schemas import Schema
 from hanse.propagation.rendering import owned_by, rendered_digest
 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """A member shall have this manifest, as the copy of that source."""
+    """A member shall have this manifest, as the copy of that source.
+
+    A `shared` one (a namespace) is used as it is where the member already has its own.
+    """
 
     manifest: Obj
     source_uid: str
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +61,10 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Remove exactly this object."""
+    """Remove exactly this object, as it was when it was judged to be that source's copy."""
 
     uid: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +89,14 @@ def compare(wanted: Wanted, observed: Obj | None, schema: Schema | None) -> Acti
     if not isinstance(wanted, Present):
         if observed is None or not owned_by(observed, wanted.source_uid) or is_deleting(observed):
             return None
-        return Delete(uid_of(observed)) if isinstance(wanted, Absent) else Release(uid_of(observed))
+        if isinstance(wanted, Released):
+            return Release(uid_of(observed))
+        return Delete(uid_of(observed), version_of(observed))
     if observed is None:
         return Create(wanted.manifest)
     if not owned_by(observed, wanted.source_uid):
+        if wanted.shared:
+            return None
         owner = annotations_of(observed).get(OWNER_ANNOTATION, "somebody else")
         return Refuse(f"an object of this name is there already and belongs to {owner}")
     if is_deleting(observed):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hanse.propagation.comparison import Wanted
+from hanse.propagation.comparison import Present, Wanted
 from hanse.propagation.intent import Ref
 
 
@@ -19,12 +19,20 @@ class Desk:
         self._wanted: dict[Ref, dict[str, Wanted]] = {}
         self._troubles: dict[Ref, dict[str, str]] = {}
         self._on_wanted: Callable[[str, Ref], None] = lambda _cluster, _ref: None
+        self._confirmed: dict[Ref, set[str]] = {}
         self._on_outcome: Callable[[Ref], None] = lambda _ref: None
+        self._on_confirmed: Callable[[Ref], None] = lambda _ref: None
 
-    def connect(self, on_wanted: Callable[[str, Ref], None], on_outcome: Callable[[Ref], None]) -> None:
-        """Say who acts on a wish for a cluster and who hears how it went."""
+    def connect(
+        self,
+        on_wanted: Callable[[str, Ref], None],
+        on_outcome: Callable[[Ref], None],
+        on_confirmed: Callable[[Ref], None],
+    ) -> None:
+        """Say who acts on a wish for a cluster, who hears how it went, and who hears that a copy is surely gone."""
         self._on_wanted = on_wanted
         self._on_outcome = on_outcome
+        self._on_confirmed = on_confirmed
 
     def place(self, ref: Ref, wanted: dict[str, Wanted]) -> None:
         """Say what the clusters shall have of one source object; a cluster that is not named is left alone."""
@@ -35,6 +43,7 @@ class Desk:
             self._troubles[ref] = {name: text for name, text in troubles.items() if name in wanted}
         for cluster, wish in wanted.items():
             if before.get(cluster) != wish:
+                self._confirmed.get(ref, set()).discard(cluster)
                 self._on_wanted(cluster, ref)
 
     def wanted(self, cluster: str, ref: Ref) -> Wanted | None:
@@ -53,6 +62,25 @@ class Desk:
         """Take a source object off the desk."""
         self._wanted.pop(ref, None)
         self._troubles.pop(ref, None)
+        self._confirmed.pop(ref, None)
+
+    def confirm(self, cluster: str, ref: Ref) -> None:
+        """Say that a cluster was asked and has no copy, or one that is no longer Hanse's."""
+        confirmed = self._confirmed.setdefault(ref, set())
+        if cluster not in confirmed:
+            confirmed.add(cluster)
+            self._on_confirmed(ref)
+
+    def confirmed(self, ref: Ref) -> set[str]:
+        """Return the clusters that surely have no copy."""
+        return self._confirmed.get(ref, set())
+
+    def holds(self, cluster: str, namespace: str) -> bool:
+        """Tell whether a cluster shall have anything in a namespace."""
+        return any(
+            ref.key.namespace == namespace and isinstance(wishes.get(cluster), Present)
+            for ref, wishes in self._wanted.items()
+        )
 
     def trouble(self, cluster: str, ref: Ref) -> str:
         """Return what stands in the way in a cluster, "" where nothing does."""

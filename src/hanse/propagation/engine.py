@@ -7,10 +7,9 @@ source back here, and its status up to date.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from hanse.api.clusters import Cluster
-from hanse.api.names import FINALIZER
+from hanse.api.names import DELETION_ANNOTATION, FINALIZER
 from hanse.clusters.member import Member
 from hanse.clusters.registry import Registry
 from hanse.kube.cache import Cache, Change
@@ -18,15 +17,24 @@ from hanse.kube.client import Client
 from hanse.kube.controller import Controller
 from hanse.kube.errors import NotFound
 from hanse.kube.events import EventRecorder
-from hanse.kube.manifest import Obj, finalizers_of, is_deleting, uid_of, with_finalizer, without_finalizer
+from hanse.kube.manifest import (
+    Obj,
+    annotations_of,
+    finalizers_of,
+    is_deleting,
+    uid_of,
+    with_finalizer,
+    without_finalizer,
+)
 from hanse.kube.resources import NAMESPACES, Resource
 from hanse.kube.runtime import timestamp
 from hanse.propagation.comparison import Present
 from hanse.propagation.desk import Desk
 from hanse.propagation.door import Door
-from hanse.propagation.intent import Problem, Ref
+from hanse.propagation.intent import Intent, Problem, Ref
 from hanse.propagation.member_side import MemberSide
-from hanse.propagation.planning import UNSEEN, Observation, Planned, plan, tear_down
+from hanse.propagation.planning import UNSEEN, Observation, Planned, plan, refusals_of, tear_down
+from hanse.propagation.rendering import owned_by
 from hanse.propagation.report import Report, Row
 
 # Members report a rollout pod by pod; the federation's status follows in steps of this size.
@@ -51,7 +59,8 @@ class Engine:
         self._controller: Controller[Ref] = Controller("propagation", self._reconcile, self._runtime)
         self._reporter: Controller[Ref] = Controller("status", self._report, self._runtime)
         self._unsettled_since: dict[Ref, float] = {}
-        self._desk.connect(self._write_soon, self._report_soon)
+        self._orphaned: set[Ref] = set()
+        self._desk.connect(self._write_soon, self._report_soon, self._controller.queue.add)
         registry.attach(self._serve_member)
         registry.subscribe(self._cluster_changed)
 
@@ -72,24 +81,31 @@ class Engine:
     def _source_changed(self, resource: Resource, change: Change) -> None:
         ref = Ref(resource, change.key)
         self._controller.queue.add(ref)
-        if change.new_bytes is None and change.key.namespace:
+        source = change.new
+        if source is not None and is_deleting(source) and "orphan" in finalizers_of(source):
+            # The host's garbage collector takes this word back as soon as it has read it itself.
+            self._orphaned.add(ref)
+        if source is None and change.key.namespace:
             # A namespace goes when the last object in it has gone.
             self._controller.queue.add(Ref(NAMESPACES, change.key._replace(namespace="", name=change.key.namespace)))
 
     def _copy_changed(self, ref: Ref, change: Change) -> None:
-        if change.new_bytes is None:
-            # A source that waits for its last copy to go may be next.
-            self._controller.queue.add(ref)
+        del change
         self._report_soon(ref)
+
+    def _view_changed(self, resource: Resource) -> None:
+        """Look at the sources of a kind again: a member can be relied on for it now, or no longer."""
+        cache = self._sources[resource]
+        if cache.synced:
+            for key in cache:
+                self._controller.queue.add(Ref(resource, key))
 
     def _cluster_changed(self, cluster: str) -> None:
         if side := self._members.get(cluster):
             # A cluster that is back shall not wait for the end of the pauses that its absence brought about.
             side.look_at_everything()
-        for resource, cache in self._sources.items():
-            if cache.synced:
-                for key in cache:
-                    self._controller.queue.add(Ref(resource, key))
+        for resource in self._sources:
+            self._view_changed(resource)
 
     def _write_soon(self, cluster: str, ref: Ref) -> None:
         if side := self._members.get(cluster):
@@ -102,7 +118,7 @@ class Engine:
         side = MemberSide(member, list(self._sources), self._desk)
         self._members[member.name] = side
         try:
-            await side.run(self._copy_changed)
+            await side.run(self._copy_changed, self._view_changed)
         finally:
             if self._members.get(member.name) is side:
                 del self._members[member.name]
@@ -111,42 +127,54 @@ class Engine:
 
     async def _reconcile(self, ref: Ref) -> float | None:
         source = self._sources[ref.resource].get(ref.key)
-        if source is None or not self._door.admits(source):
-            self._desk.forget(ref)
+        if source is None:
+            self._forget(ref)
             return None
         if is_deleting(source):
             return await self._tear_down(ref, source)
+        if not self._door.admits(source):
+            self._forget(ref)
+            return None
         intent = self._door.translate(source)
         if isinstance(intent, Problem):
             await self._refuse(ref, source, intent)
             return None
-        if FINALIZER not in finalizers_of(source):
-            source = await self._write(ref, with_finalizer(source, FINALIZER))
+        if FINALIZER not in finalizers_of(source) and not await self._write(ref, with_finalizer(source, FINALIZER)):
+            return None
         planned = plan(intent, self._registry.clusters(), self._observe(ref))
         self._desk.place(ref, planned.wanted)
         self._report_soon(ref)
         return None
 
     def _observe(self, ref: Ref) -> dict[str, Observation]:
-        return {
-            name: Observation(seen=True, copy=side.observed(ref)) if side.sees(ref.resource) else UNSEEN
-            for name, side in self._members.items()
-        }
+        return {name: side.observe(ref) for name, side in self._members.items()}
+
+    def _forget(self, ref: Ref) -> None:
+        self._desk.forget(ref)
+        self._unsettled_since.pop(ref, None)
+        self._orphaned.discard(ref)
 
     async def _tear_down(self, ref: Ref, source: Obj) -> float | None:
         if FINALIZER not in finalizers_of(source):
-            self._desk.forget(ref)
+            self._forget(ref)
+            return None
+        if ref in self._orphaned and annotations_of(source).get(DELETION_ANNOTATION) != "orphan":
+            await self._write(ref, _to_be_orphaned(source))
             return None
         if ref.resource == NAMESPACES and self._holds_sources(ref.key.name):
             return None
-        intent = self._door.translate(source)
-        orphan = not isinstance(intent, Problem) and intent.orphan
-        rest = tear_down(uid_of(source), self._registry.clusters(), self._observe(ref), orphan=orphan)
+        orphan = annotations_of(source).get(DELETION_ANNOTATION) == "orphan" or "orphan" in finalizers_of(source)
+        clusters = self._registry.clusters()
+        rest = tear_down(uid_of(source), clusters, self._desk.confirmed(ref), orphan=orphan)
         self._desk.place(ref, rest.wanted)
         if rest.waiting_for:
-            # Copies that go away bring the key back by themselves; this is for a cluster that stays silent.
+            refusals = {cluster.name: cluster.refusal for cluster in clusters}
+            whys = {name: refusals[name] or self._desk.trouble(name, ref) for name in rest.waiting_for}
+            if any(whys.values()):
+                await self._refuse(ref, source, _waits_for(whys))
+            # Clusters that confirm bring the key back by themselves; this is for one that stays silent.
             return _WAITING_SECONDS
-        self._desk.forget(ref)
+        self._forget(ref)
         await self._write(ref, without_finalizer(source, FINALIZER))
         return None
 
@@ -163,6 +191,9 @@ class Engine:
         if source is None or not self._door.admits(source) or is_deleting(source):
             self._unsettled_since.pop(ref, None)
             return None
+        if FINALIZER not in finalizers_of(source):
+            # Nothing is placed that nobody would wait for when the source goes; the engine writes it first.
+            return None
         intent = self._door.translate(source)
         if isinstance(intent, Problem):
             return None
@@ -171,14 +202,17 @@ class Engine:
         if planned.wanted != self._desk.all_wanted(ref):
             # What members can give up depends on what others have ready by now.
             self._desk.place(ref, planned.wanted)
-        report = Report(planned.decision, tuple(self._rows(ref, planned, clusters, observed)))
+        refusals = refusals_of(clusters, observed)
+        if any(not refusals[cluster.name] and not observed.get(cluster.name, UNSEEN).seen for cluster in clusters):
+            # What a member merely has not told yet is not missing; it, or its silence, brings the key back.
+            return _UNSETTLED_SECONDS
+        report = Report(planned.decision, tuple(self._rows(ref, intent, planned, refusals, observed)))
         if wait := self._too_early(ref, report):
             return wait
         now = timestamp(self._runtime.now())
         await self._write_reported(ref, source, self._door.reported(source, report, now))
-        for row in report.rows:
-            if row.trouble and row.live:
-                await self._events.record(source, "PropagationFailed", f"{row.cluster}: {row.trouble}", warning=True)
+        if report.trouble:
+            await self._events.record(source, "PropagationFailed", report.trouble, warning=True)
         return None
 
     def _too_early(self, ref: Ref, report: Report) -> float:
@@ -191,17 +225,22 @@ class Engine:
         return max(0.0, since + _UNSETTLED_SECONDS - now)
 
     def _rows(
-        self, ref: Ref, planned: Planned, clusters: Sequence[Cluster], observed: Mapping[str, Observation]
+        self,
+        ref: Ref,
+        intent: Intent,
+        planned: Planned,
+        refusals: Mapping[str, str],
+        observed: Mapping[str, Observation],
     ) -> Iterator[Row]:
-        refusals = {cluster.name: cluster.refusal for cluster in clusters}
         for verdict in planned.decision.verdicts:
             wanted = planned.wanted.get(verdict.cluster)
+            copy = observed.get(verdict.cluster, UNSEEN).copy
             yield Row(
                 cluster=verdict.cluster,
                 wanted=wanted.manifest if isinstance(wanted, Present) else None,
-                observed=observed.get(verdict.cluster, UNSEEN).copy,
+                observed=copy if copy is not None and owned_by(copy, intent.source_uid) else None,
                 live=not refusals.get(verdict.cluster),
-                trouble=self._desk.trouble(verdict.cluster, ref),
+                trouble=self._desk.trouble(verdict.cluster, ref) or observed.get(verdict.cluster, UNSEEN).refusal,
             )
 
     async def _refuse(self, ref: Ref, source: Obj, problem: Problem) -> None:
@@ -211,17 +250,32 @@ class Engine:
 
     async def _write_reported(self, ref: Ref, source: Obj, reported: Obj) -> None:
         if reported["metadata"] != source["metadata"]:
-            reported["metadata"]["resourceVersion"] = (await self._write(ref, reported))["metadata"]["resourceVersion"]
+            written = await self._write(ref, reported)
+            if written is None:
+                return
+            reported = {**written, "status": reported["status"]} if "status" in reported else written
         if reported.get("status") != source.get("status"):
             await self._write(ref, reported, subresource="status")
 
-    async def _write(self, ref: Ref, obj: Obj, *, subresource: str = "") -> Obj:
-        """Write a source back on top of the version that was read; Conflict brings the key back."""
+    async def _write(self, ref: Ref, obj: Obj, *, subresource: str = "") -> Obj | None:
+        """Write a source back on top of the version that was read; Conflict brings the key back.
+
+        None says that it went away while we looked at it.
+        """
         try:
             written = await self._host.update(ref.resource, obj, subresource=subresource)
         except NotFound:
-            # It went away while we looked at it: nothing is left to report on.
-            return obj
+            return None
         self._sources[ref.resource].remember(written)
         written["metadata"].pop("managedFields", None)
         return written
+
+
+def _waits_for(whys: Mapping[str, str]) -> Problem:
+    told = "; ".join(f"{name}: {why}" for name, why in whys.items() if why)
+    return Problem("WaitingForDeletion", f"it is being deleted and waits for what may still be in a cluster ({told})")
+
+
+def _to_be_orphaned(source: Obj) -> Obj:
+    annotations = {**annotations_of(source), DELETION_ANNOTATION: "orphan"}
+    return {**source, "metadata": {**source["metadata"], "annotations": annotations}}

@@ -15,16 +15,21 @@ from hanse.kube.client import FIELD_MANAGER
 from hanse.kube.controller import Controller
 from hanse.kube.errors import ApiError
 from hanse.kube.manifest import Obj, version_of
-from hanse.kube.resources import Resource
+from hanse.kube.resources import NAMESPACES, Resource
 from hanse.kube.schemas import Schema, schema_for
 from hanse.kube.transport import Unreachable
 from hanse.propagation.actions import Refused, carry_out
 from hanse.propagation.comparison import Apply, Present, Wanted, compare, covers
 from hanse.propagation.desk import Desk
 from hanse.propagation.intent import Ref
+from hanse.propagation.patience import Patience
+from hanse.propagation.planning import Observation
+from hanse.propagation.rendering import owned_by, rendered_digest
 
 # A refusal ends when somebody mends the member, which its watch shows only for objects that are Hanse's.
 _REFUSED_SECONDS = 10.0
+# A kind of which nothing reliable has been seen for so long is done without.
+_UNSEEN_SECONDS = 10.0
 _WRITERS = 8
 
 
@@ -34,71 +39,108 @@ class MemberSide:
     def __init__(self, member: Member, resources: Sequence[Resource], desk: Desk) -> None:
         self.name = member.name
         self._client = member.client
+        self._runtime = member.client.runtime
         self._desk = desk
-        self.caches = {
-            resource: Cache(member.client, resource, labels=f"{MANAGED_LABEL}=true", project=_project)
-            for resource in resources
-        }
+        self._caches = {resource: _cache(member, resource) for resource in resources}
+        self._unseen_since = dict.fromkeys(resources, self._runtime.monotonic())
         self._controller: Controller[Ref] = Controller(
-            f"member {member.name}", self._reconcile, member.client.runtime, workers=_WRITERS
+            f"member {member.name}", self._reconcile, self._runtime, workers=_WRITERS
         )
-        self._contested: dict[Ref, str] = {}
+        self._contested: dict[Ref, tuple[str, str]] = {}
+        self._patience = Patience()
 
     def enqueue(self, ref: Ref) -> None:
         """Look at one object soon."""
         self._controller.queue.add(ref)
 
     def look_at_everything(self) -> None:
-        """Look at every wish for this member soon, whatever pauses its keys are in."""
+        """Look at every wish for this member soon, whatever pauses its keys and its watches are in."""
+        for cache in self._caches.values():
+            if not cache.connected:
+                cache.wake()
+        self._look_at(lambda _ref: True)
+
+    def observe(self, ref: Ref) -> Observation:
+        """Return what is known of a source's copy here."""
+        cache = self._caches[ref.resource]
+        if cache.synced and cache.connected:
+            return Observation(seen=True, copy=cache.get(ref.key))
+        blind_for = self._runtime.monotonic() - self._unseen_since[ref.resource]
+        refusal = ""
+        if blind_for >= _UNSEEN_SECONDS:
+            refusal = f"its {ref.resource.plural} cannot be followed: {cache.last_error or 'no complete list has come'}"
+        return Observation(seen=False, copy=cache.get(ref.key) if cache.synced else None, refusal=refusal)
+
+    async def run(self, changed: Callable[[Ref, Change], None], view_changed: Callable[[Resource], None]) -> None:
+        """Work until cancelled; `changed` hears of every change of a copy, `view_changed` of kinds seen or lost."""
+        async with asyncio.TaskGroup() as tasks:
+            for resource, cache in self._caches.items():
+                cache.subscribe(self._following(resource, changed))
+                cache.on_connected(self._connecting(resource, view_changed))
+                tasks.create_task(cache.run())
+                tasks.create_task(self._give_up_waiting(resource, view_changed))
+            tasks.create_task(self._controller.run())
+
+    def _following(self, resource: Resource, changed: Callable[[Ref, Change], None]) -> Handler:
+        def copy_changed(change: Change) -> None:
+            ref = Ref(resource, change.key)
+            self.enqueue(ref)
+            if resource == NAMESPACES:
+                # What could not be made without its namespace can be now.
+                self._look_at(lambda other: other.key.namespace == change.key.name)
+            changed(ref, change)
+
+        return copy_changed
+
+    def _connecting(self, resource: Resource, view_changed: Callable[[Resource], None]) -> Callable[[bool], None]:
+        def connected(following: bool) -> None:
+            self._unseen_since[resource] = self._runtime.monotonic()
+            if following:
+                self._look_at(lambda ref: ref.resource == resource)
+            view_changed(resource)
+
+        return connected
+
+    async def _give_up_waiting(self, resource: Resource, view_changed: Callable[[Resource], None]) -> None:
+        """Bring the sources of a kind back when one goes on without this member; nothing else would."""
+        told = False
+        while True:
+            blind_for = self._runtime.monotonic() - self._unseen_since[resource]
+            given_up = not self._caches[resource].connected and blind_for >= _UNSEEN_SECONDS
+            if given_up and not told:
+                view_changed(resource)
+            told = given_up
+            await self._runtime.sleep(_UNSEEN_SECONDS / 4)
+
+    def _look_at(self, chosen: Callable[[Ref], bool]) -> None:
         for ref in self._desk.refs():
-            if self._desk.wanted(self.name, ref) is not None:
+            if chosen(ref) and self._desk.wanted(self.name, ref) is not None:
                 self._controller.queue.forget(ref)
                 self.enqueue(ref)
 
-    def sees(self, resource: Resource) -> bool:
-        """Whether everything of a kind that Hanse has there has been seen."""
-        return self.caches[resource].synced
-
-    def observed(self, ref: Ref) -> Obj | None:
-        """Return a copy as last seen, None where there is none."""
-        return self.caches[ref.resource].get(ref.key)
-
-    async def run(self, changed: Callable[[Ref, Change], None]) -> None:
-        """Work until cancelled; `changed` hears of every change of a copy."""
-
-        def follow(resource: Resource) -> Handler:
-            def copy_changed(change: Change) -> None:
-                ref = Ref(resource, change.key)
-                self.enqueue(ref)
-                changed(ref, change)
-
-            return copy_changed
-
-        async with asyncio.TaskGroup() as tasks:
-            for resource, cache in self.caches.items():
-                cache.subscribe(follow(resource))
-                tasks.create_task(cache.run())
-                tasks.create_task(self._look_when_synced(cache))
-            tasks.create_task(self._controller.run())
-
-    async def _look_when_synced(self, cache: Cache) -> None:
-        """Look at the wishes once they can be compared with what is there."""
-        await cache.wait_synced()
-        self.look_at_everything()
-
     async def _reconcile(self, ref: Ref) -> float | None:
         wanted = self._desk.wanted(self.name, ref)
-        if wanted is None or not self.sees(ref.resource):
+        cache = self._caches[ref.resource]
+        if wanted is None or not cache.synced:
             return None
+        if isinstance(wanted, Present):
+            return await self._bring(ref, wanted, cache.get(ref.key))
+        return await self._take_away(ref, wanted)
+
+    async def _bring(self, ref: Ref, wanted: Present, observed: Obj | None) -> float | None:
+        """Have the member hold what it shall hold."""
         schema = schema_for(ref.resource.group, ref.resource.version, ref.resource.kind)
-        observed = self.observed(ref)
         action = compare(wanted, observed, schema)
-        if isinstance(action, Apply) and self._contested.get(ref) == version_of(action.observed):
-            return None
         if action is None:
-            self._contested.pop(ref, None)
-            self._desk.report(self.name, ref, "")
+            self._desk.report(self.name, ref, self._patience.told(ref))
             return None
+        if isinstance(action, Apply):
+            digest = rendered_digest(wanted.manifest)
+            if self._contested.get(ref) == (version_of(action.observed), digest):
+                return None
+            drifted = rendered_digest(action.observed) == digest
+            if wait := self._patience.wait(ref, digest, self._runtime.monotonic(), drifted=drifted):
+                return wait
         try:
             written = await carry_out(action, self._client, ref.resource, ref.key)
         except Refused as error:
@@ -108,19 +150,46 @@ class MemberSide:
             self._desk.report(self.name, ref, str(error))
             raise
         if written is not None:
-            self.caches[ref.resource].remember(written)
-        self._desk.report(self.name, ref, self._contest(ref, wanted, written, schema))
+            self._caches[ref.resource].remember(written)
+        self._desk.report(self.name, ref, self._contest(ref, wanted, written, schema) or self._patience.told(ref))
         return None
 
-    def _contest(self, ref: Ref, wanted: Wanted, written: Obj | None, schema: Schema | None) -> str:
+    async def _take_away(self, ref: Ref, wanted: Wanted) -> float | None:
+        """Have the member hold nothing of a source any more, judged by what it says now and not by what was seen."""
+        if ref.resource == NAMESPACES and self._desk.holds(self.name, ref.key.name):
+            self._desk.report(self.name, ref, "it is still needed for what is in it")
+            return _REFUSED_SECONDS
+        try:
+            live = await self._client.find(ref.resource, ref.key.name, ref.key.namespace)
+            action = compare(wanted, live, None)
+            if action is not None:
+                await carry_out(action, self._client, ref.resource, ref.key)
+                live = await self._client.find(ref.resource, ref.key.name, ref.key.namespace)
+        except (ApiError, Unreachable) as error:
+            self._desk.report(self.name, ref, str(error))
+            raise
+        self._desk.report(self.name, ref, "")
+        if live is None or not owned_by(live, wanted.source_uid):
+            self._desk.confirm(self.name, ref)
+            self._contested.pop(ref, None)
+            self._patience.forget(ref)
+        # Otherwise it is going, held by somebody's finalizer, and its end comes through the watch.
+        return None
+
+    def _contest(self, ref: Ref, wanted: Present, written: Obj | None, schema: Schema | None) -> str:
         """Notice a member that changes what was just written, so that nobody writes it in circles."""
         self._contested.pop(ref, None)
-        if not isinstance(wanted, Present) or written is None:
+        if written is None or covers(written, wanted.manifest, schema):
             return ""
-        if covers(written, wanted.manifest, schema):
-            return ""
-        self._contested[ref] = version_of(written)
+        self._contested[ref] = (version_of(written), rendered_digest(wanted.manifest))
         return "the cluster changes what was applied (a webhook or another default); it is left as the cluster wants it"
+
+
+def _cache(member: Member, resource: Resource) -> Cache:
+    """Follow the copies of a kind; of namespaces all, since those that were there before are used too."""
+    if resource == NAMESPACES:
+        return Cache(member.client, resource, metadata_only=True, project=_project)
+    return Cache(member.client, resource, labels=f"{MANAGED_LABEL}=true", project=_project)
 
 
 def _project(obj: Obj) -> Obj:

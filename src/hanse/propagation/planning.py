@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from hanse.api.clusters import Cluster
 from hanse.kube.manifest import Obj, dig
+from hanse.kube.resources import NAMESPACES
 from hanse.placement.decision import Candidate, Decision, decide
 from hanse.placement.transition import Holding, next_replicas
 from hanse.propagation.comparison import Absent, Present, Released, Wanted
@@ -16,10 +17,15 @@ from hanse.propagation.rendering import owned_by, render
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What is known of a source's copy in one cluster; `seen` is False while the cluster has not told everything."""
+    """What is known of a source's copy in one cluster.
+
+    `seen` is False while what the cluster has cannot be relied on: it has not told everything yet, or no changes arrive
+    from it. `refusal` says why that has lasted so long that one goes on without it.
+    """
 
     seen: bool
     copy: Obj | None = None
+    refusal: str = ""
 
 
 UNSEEN = Observation(seen=False)
@@ -35,12 +41,16 @@ class Planned:
 
 def plan(intent: Intent, clusters: Sequence[Cluster], observed: Mapping[str, Observation]) -> Planned:
     """Decide where the object goes and what each cluster shall have next on the way there."""
-    refusals = {cluster.name: cluster.refusal for cluster in clusters}
-    candidates = [Candidate(cluster.name, cluster.labels, cluster.refusal) for cluster in clusters]
+    refusals = refusals_of(clusters, observed)
+    candidates = [Candidate(cluster.name, cluster.labels, refusals[cluster.name]) for cluster in clusters]
+    blind = any(not refusals[cluster.name] and not observed.get(cluster.name, UNSEEN).seen for cluster in clusters)
     copies = {
         name: observation.copy
         for name, observation in observed.items()
-        if observation.copy is not None and owned_by(observation.copy, intent.source_uid) and not refusals.get(name)
+        if observation.seen
+        and observation.copy is not None
+        and owned_by(observation.copy, intent.source_uid)
+        and not refusals.get(name)
     }
     decision = decide(
         candidates,
@@ -50,23 +60,39 @@ def plan(intent: Intent, clusters: Sequence[Cluster], observed: Mapping[str, Obs
         current={name: dig(copy, "status", "readyReplicas", default=0) for name, copy in copies.items()},
         key=str(intent.key),
     )
-    counts = _replicas_now(intent, decision, copies)
+    counts = _replicas_now(intent, decision, copies, blind=blind)
+    shared = intent.resource == NAMESPACES
     wanted: dict[str, Wanted] = {}
     for verdict in decision.verdicts:
         count = counts.get(verdict.cluster)
+        if intent.replicas is not None and not observed.get(verdict.cluster, UNSEEN).seen:
+            # How many it shall have next depends on how many it has, which it has yet to tell.
+            continue
         if verdict.chosen:
-            wanted[verdict.cluster] = Present(render(intent, count), intent.source_uid)
-        elif verdict.cluster in copies:
+            wanted[verdict.cluster] = Present(render(intent, count), intent.source_uid, shared=shared)
+        elif verdict.cluster in copies and not blind:
             # Leaving: it drains as the others get ready, and goes when nothing is left in it.
             leaving = Present(render(intent, count), intent.source_uid) if count else Absent(intent.source_uid)
             wanted[verdict.cluster] = leaving
     return Planned(decision, wanted)
 
 
-def _replicas_now(intent: Intent, decision: Decision, copies: Mapping[str, Obj]) -> dict[str, int]:
+def refusals_of(clusters: Sequence[Cluster], observed: Mapping[str, Observation]) -> dict[str, str]:
+    """Return for each cluster why no work may go there now, "" where it may."""
+    return {cluster.name: cluster.refusal or observed.get(cluster.name, UNSEEN).refusal for cluster in clusters}
+
+
+def _replicas_now(intent: Intent, decision: Decision, copies: Mapping[str, Obj], *, blind: bool) -> dict[str, int]:
+    """Return how many replicas each cluster shall be asked for now.
+
+    While one of the clusters cannot be relied on, what the others hold stays as it is: the replicas that seem to be
+    missing may well be there.
+    """
     if intent.replicas is None:
         return {}
     planned = {verdict.cluster: verdict.replicas or 0 for verdict in decision.verdicts if verdict.chosen}
+    if blind:
+        return planned | {name: dig(copy, "spec", "replicas", default=0) for name, copy in copies.items()}
     held = {
         name: Holding(
             replicas=dig(copy, "spec", "replicas", default=0),
@@ -85,17 +111,9 @@ class TornDown:
     waiting_for: tuple[str, ...]
 
 
-def tear_down(
-    source_uid: str, clusters: Sequence[Cluster], observed: Mapping[str, Observation], *, orphan: bool
-) -> TornDown:
-    """Remove (or release) every copy; a cluster that cannot be asked may have one and is waited for."""
-    wanted: dict[str, Wanted] = {}
-    waiting = []
-    for cluster in clusters:
-        observation = observed.get(cluster.name, UNSEEN)
-        if not observation.seen or cluster.refusal:
-            waiting.append(cluster.name)
-        elif observation.copy is not None and owned_by(observation.copy, source_uid):
-            wanted[cluster.name] = Released(source_uid) if orphan else Absent(source_uid)
-            waiting.append(cluster.name)
-    return TornDown(wanted, tuple(waiting))
+def tear_down(source_uid: str, clusters: Sequence[Cluster], confirmed: Collection[str], *, orphan: bool) -> TornDown:
+    """Remove (or release) every copy; a cluster counts as done only when it has confirmed that it has none."""
+    wish: Wanted = Released(source_uid) if orphan else Absent(source_uid)
+    wanted = {cluster.name: wish for cluster in clusters if not cluster.refusal}
+    waiting = tuple(cluster.name for cluster in clusters if cluster.name not in confirmed)
+    return TornDown(wanted, waiting)

@@ -66,5 +66,6 @@ class Report:
             if row.trouble:
                 return f"{row.cluster}: {row.trouble}"
         if self.decision.unplaced:
-            return f"{self.decision.unplaced} replicas find no place; raise a cluster's maxReplicas or weight"
-        return ""
+            notes = "".join(f"; {note}" for note in self.decision.notes)
+            return f"{self.decision.unplaced} replicas find no place: raise a cluster's maxReplicas or weight{notes}"
+        return self.decision.notes[0] if self.decision.notes else ""

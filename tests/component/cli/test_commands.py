@@ -115,7 +115,7 @@ def test_an_unreachable_host_is_one_sentence(hanse, kubeconfig):
 @pytest.mark.parametrize(
     ("document", "sentence"),
     [
-        ("[", "{path} is not valid YAML"),
+        ("[", "{path} is not valid YAML (line 1)"),
         ("clusters: 7", "{path}: clusters: must be a list of clusters"),
         ("clusters: []", "{path}: clusters: must name at least one cluster"),
         ("clusters: [{region: x}]", "{path}: clusters[0].name: is required"),

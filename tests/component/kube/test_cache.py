@@ -130,7 +130,7 @@ class ExpiringOnce:
         return self.inner.address
 
     async def send(self, request, timeout):
-        self.lists += request.method == "GET" and ("limit", "500") in request.query
+        self.lists += request.method == "GET" and any(name == "limit" for name, _ in request.query)
         return await self.inner.send(request, timeout)
 
     async def stream(self, request, timeout):

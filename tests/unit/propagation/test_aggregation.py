@@ -86,7 +86,8 @@ def test_times_move_only_when_something_does():
 
 
 def test_a_services_addresses_are_those_of_every_member():
-    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "generation": 1}, "spec": {}}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "generation": 1}}
+    service["spec"] = {"type": "LoadBalancer"}
 
     def with_address(ip):
         return {"metadata": {}, "status": {"loadBalancer": {"ingress": [{"ip": ip}]}}}

@@ -76,7 +76,9 @@ def test_a_copy_that_is_being_deleted_is_waited_for(live):
     assert isinstance(compare(rendered(deployment_intent(), 3), live, DEPLOYMENT), Refuse)
 
 
-@pytest.mark.parametrize(("wish", "action"), [(Absent(UID), Delete("copy-uid")), (Released(UID), Release("copy-uid"))])
+@pytest.mark.parametrize(
+    ("wish", "action"), [(Absent(UID), Delete("copy-uid", "7")), (Released(UID), Release("copy-uid"))]
+)
 def test_only_the_very_copy_is_removed_or_released(wish, action):
     ours = copy(config_intent())
     foreign = copy(config_intent())

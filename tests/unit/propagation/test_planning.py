@@ -46,7 +46,7 @@ def test_a_cluster_that_has_not_told_everything_yet_takes_part_and_nobody_shrink
     intent = deployment_intent(9)
     observed = {"a": seen(copy(intent, 5)), "b": seen(copy(intent, 4)), "c": UNSEEN}
 
-    assert replicas(plan(intent, fleet("a", "b", "c"), observed)) == {"a": 5, "b": 4, "c": 3}
+    assert replicas(plan(intent, fleet("a", "b", "c"), observed)) == {"a": 5, "b": 4}
 
 
 def test_a_deselected_cluster_drains_and_then_goes():
@@ -87,29 +87,39 @@ def test_a_plan_is_the_same_for_the_same_world():
     assert plan(intent, fleet("a", "b", "c"), observed) == plan(intent, fleet("c", "b", "a"), observed)
 
 
+def test_while_a_cluster_cannot_be_relied_on_what_the_others_hold_stays_as_it_is():
+    intent = deployment_intent(9, image="web:2")
+    observed = {"a": seen(copy(intent, 5)), "b": seen(copy(intent, 2)), "c": UNSEEN}
+
+    planned = plan(intent, fleet("a", "b", "c"), observed)
+
+    assert replicas(planned) == {"a": 5, "b": 2}
+
+
+def test_a_cluster_that_stays_silent_about_a_kind_is_done_without():
+    intent = deployment_intent(9)
+    silent = Observation(seen=False, refusal="its deployments cannot be followed: forbidden")
+    observed = {"a": seen(copy(intent, 3)), "b": seen(copy(intent, 3)), "c": silent}
+
+    planned = plan(intent, fleet("a", "b", "c"), observed)
+
+    assert sorted(replicas(planned).values()) == [4, 5]
+    assert planned.decision.of("c").reasons[-1] == "its deployments cannot be followed: forbidden"
+
+
 class TestTearingDown:
-    def test_every_copy_is_removed(self):
-        intent = config_intent()
+    def test_every_cluster_that_answers_is_asked_to_hold_nothing(self):
+        rest = tear_down(UID, fleet("a", "b"), set(), orphan=False)
 
-        rest = tear_down(UID, fleet("a", "b"), {"a": seen(copy(intent)), "b": seen()}, orphan=False)
-
-        assert (rest.wanted, rest.waiting_for) == ({"a": Absent(UID)}, ("a",))
+        assert (rest.wanted, rest.waiting_for) == ({"a": Absent(UID), "b": Absent(UID)}, ("a", "b"))
 
     def test_orphaning_releases_the_copies(self):
-        rest = tear_down(UID, fleet("a"), {"a": seen(copy(config_intent()))}, orphan=True)
-
-        assert rest.wanted == {"a": Released(UID)}
+        assert tear_down(UID, fleet("a"), set(), orphan=True).wanted == {"a": Released(UID)}
 
     def test_a_cluster_that_cannot_be_asked_is_waited_for(self):
-        rest = tear_down(UID, fleet("a", "b", offline="a"), {"a": seen(), "b": UNSEEN}, orphan=False)
+        rest = tear_down(UID, fleet("a", "b", offline="a"), {"b"}, orphan=False)
 
-        assert (rest.wanted, rest.waiting_for) == ({}, ("a", "b"))
+        assert (rest.wanted, rest.waiting_for) == ({"b": Absent(UID)}, ("a",))
 
-    def test_all_gone_waits_for_nobody(self):
-        assert tear_down(UID, fleet("a"), {"a": seen()}, orphan=False).waiting_for == ()
-
-    def test_somebody_elses_object_is_not_waited_for(self):
-        foreign = copy(config_intent())
-        foreign["metadata"]["annotations"]["hanse.dev/owner-uid"] = "another"
-
-        assert tear_down(UID, fleet("a"), {"a": seen(foreign)}, orphan=False).waiting_for == ()
+    def test_all_confirmed_waits_for_nobody(self):
+        assert tear_down(UID, fleet("a"), {"a"}, orphan=False).waiting_for == ()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from hanse.api.clusters import CLUSTERS
 from hanse.api.names import FAULT_ANNOTATION, REGION_LABEL, ZONE_LABEL
-from hanse.cli.control_plane import prepare_host, run_control_plane
+from hanse.cli.control_plane import campaign, prepare_host
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.embedded.kubeconfig import kubeconfig_for
 from hanse.cli.embedded.servers import ADMINISTRATOR, Server
@@ -106,12 +106,17 @@ class EmbeddedFederation:
             tasks.create_task(self._clusters.run())
             await self._clusters.wait_synced()
             self._clusters.subscribe(self._cluster_changed)
-            tasks.create_task(run_control_plane(host))
+            tasks.create_task(self._control(host))
             progress("waiting for the clusters to be ready")
             await self._wait_ready()
             self._record = self._record.but(ready=True)
             self._folder.write(self._record)
             started(self)
+
+    async def _control(self, host: Client) -> None:
+        """Lead; the folder's lock makes this process the only one of its identity, so a crash costs no waiting."""
+        while True:
+            await campaign(host, f"hanse-up:{self._folder.path}")
 
     async def _open(self, name: str, cluster: str) -> Server:
         server = await Server.open(name, self._folder.server(cluster), self._runtime)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import orjson
 
@@ -90,6 +90,13 @@ class Folder:
             os.fsync(file.fileno())
         partial.replace(self.path / name)
 
+    def opened(self, name: str, mode: str) -> IO[Any]:
+        """Open a file of the folder for writing; raises Misuse where that is not allowed."""
+        try:
+            return (self.path / name).open(mode)
+        except OSError as error:
+            raise Misuse(f"the data folder {self.path} cannot be written: {error.strerror}") from error
+
     def holder(self) -> int | None:
         """Return the id of the process that runs this folder's federation, None where none does."""
         try:
@@ -98,7 +105,7 @@ class Folder:
                     fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 except BlockingIOError:
                     return int(file.read().strip() or 0)
-        except FileNotFoundError:
+        except OSError:
             return None
         return None
 
@@ -106,7 +113,7 @@ class Folder:
     def held(self) -> Iterator[None]:
         """Hold the folder; raises Failure when another process does. A killed process holds nothing."""
         self.make()
-        with (self.path / "lock").open("a+") as file:
+        with self.opened("lock", "a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -6,11 +6,12 @@ import os
 import socket
 from pathlib import Path
 
-from hanse.apiserver import ApiServer, CertificateAuthority, Identity, SqliteStorage
+from hanse.apiserver import ApiServer, CertificateAuthority, Identity, MemoryStorage, SqliteStorage
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.runtime import Runtime
 
 ADMINISTRATOR = Identity("hanse-admin", ("system:masters",))
+STORE = "store.db"
 _ADDRESS = "127.0.0.1"
 
 
@@ -25,10 +26,16 @@ class Server:
         self._port = 0
 
     @classmethod
-    async def open(cls, name: str, folder: Path, runtime: Runtime) -> Server:
-        """Open the server of a folder; what it held is there again."""
+    async def open(cls, name: str, folder: Path, runtime: Runtime, *, in_memory: bool = False) -> Server:
+        """Open the server of a folder; what it held is there again, unless it is kept in memory only."""
         authority = CertificateAuthority.open(folder / "pki", runtime=runtime, name=name)
-        api = await ApiServer.open(name=name, storage=SqliteStorage(folder / "store.db"), runtime=runtime)
+        api = await ApiServer.open(
+            name=name,
+            storage=MemoryStorage() if in_memory else SqliteStorage(folder / STORE),
+            runtime=runtime,
+            root_certificate=authority.certificate_pem,
+            token_key=authority.token_key(),
+        )
         return cls(name, folder, api, authority)
 
     @property
@@ -36,10 +43,10 @@ class Server:
         """The port it listens on, or will listen on again."""
         return self._port
 
-    async def serve(self, port: int, runtime: Runtime) -> None:
-        """Listen, on the port it had before where that is free."""
+    async def serve(self, port: int, runtime: Runtime, *, exactly: bool = False) -> None:
+        """Listen, on the port it had before where that is free; one that must be `exactly` that may raise OSError."""
         wanted = port or self._port
-        self._port = wanted if wanted and _is_free(wanted) else _free_port()
+        self._port = wanted if wanted and (exactly or _is_free(wanted)) else _free_port()
         credentials = self._authority.serving(runtime=runtime)
         await self.api.serve(host=_ADDRESS, port=self._port, credentials=credentials)
 

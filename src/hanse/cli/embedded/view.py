@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -64,7 +65,9 @@ def _next_steps(folder: Folder, record: Record) -> str:
     return f"""
 The federation is ready. In another terminal:
 
-  export KUBECONFIG={folder.kubeconfig}     # contexts: {contexts}
+  export KUBECONFIG={folder.kubeconfig} HANSE_DATA_DIR={folder.path} PATH={_bin()}:$PATH
+
+  kubectl config get-contexts               # {contexts}
   kubectl apply -f examples/web             # nine replicas over all clusters
   hanse get deployments -n shop             # one table over all clusters
   hanse explain deployment web              # why each cluster has what it has
@@ -72,6 +75,10 @@ The federation is ready. In another terminal:
 
 Ctrl-C stops it; its data stays in {folder.path}.
 """
+
+
+def _bin() -> str:
+    return str(Path(sys.executable).parent)
 
 
 async def _overview(federation: EmbeddedFederation) -> Table:
@@ -87,7 +94,8 @@ async def _overview(federation: EmbeddedFederation) -> Table:
             state = "[green]ready[/green]"
         else:
             state = "[yellow]not ready[/yellow]"
-        table.add_row(name, state, member.settings.region, *await _counts(member), member.server.api.url)
+        counts = ("-", "-", "-") if member.cluster.failed else await _counts(member)
+        table.add_row(name, state, member.settings.region, *counts, member.server.api.url)
     return table
 
 
