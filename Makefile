@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 RUNTIME_STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 # A room without tests of one sort has no such folder.
-TESTS := $(wildcard tests/unit tests/component tests/simulation tests/e2e)
+TESTS := $(wildcard tests/unit tests/component tests/simulation tests/contract tests/e2e)
 COMPILE := uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links
 
@@ -54,6 +54,7 @@ lock: ## Choose all versions anew and write both lock files (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
 	$(COMPILE) --upgrade --group build -o requirements.lock pyproject.toml
 	$(COMPILE) --upgrade --group build --group dev -c requirements.lock -o requirements-dev.lock pyproject.toml
+	$(COMPILE) --upgrade --group build --group dev --group clients -c requirements-dev.lock -o requirements-clients.lock pyproject.toml
 
 run: $(RUNTIME_STAMP) ## Start a federation of three simulated clusters, data in DATA_DIR (default ~/.hanse)
 	@$(BIN)/hanse up --data-dir "$(DATA_DIR)"
@@ -72,6 +73,8 @@ lint: $(DEV_STAMP) ## Check style, types and the order of the rooms
 
 bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append to bench/RESULTS.md
 	$(BIN)/python -m bench.propagation
+	$(BIN)/python -m bench.machinery
+	$(BIN)/python -m bench.apiserver
 
 kubernetes: $(RUNTIME_STAMP) ## Build the real Kubernetes components into the cache, once
 	@components/build
@@ -80,6 +83,7 @@ kubernetes-path: ## Print the folder of the real components (use make -s)
 	@components/build --path
 
 test-kubernetes: $(DEV_STAMP) kubernetes ## Run the tests on real Kubernetes clusters
+	@$(PIP_INSTALL) --require-hashes -r requirements-clients.lock
 	$(BIN)/pytest tests -m kubernetes
 
 clean: ## Remove .venv and what the tools left behind

@@ -1,7 +1,7 @@
 """What all tests share.
 
-Properties are tried on the same examples in every run, so that a red run is a change's own doing; HYPOTHESIS_PROFILE=explore
-looks for new ones.
+Properties are tried on the same examples in every run, so that a red run is a change's own doing;
+HYPOTHESIS_PROFILE=explore looks for new ones.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""What a verb gives back: a complete answer, or a watch that is about to begin."""
+"""What a verb gives back: a complete answer, or a watch, stream or session that is about to begin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 
 import orjson
@@ -11,6 +11,7 @@ from hanse.apiserver import negotiation, representation
 from hanse.apiserver.core import Call
 from hanse.apiserver.hub import Sink, Watcher
 from hanse.apiserver.negotiation import Form, accepted_form
+from hanse.apiserver.streaming.messages import Converse
 from hanse.apiserver.tables import table_for
 from hanse.kube.manifest import Obj
 
@@ -33,6 +34,25 @@ class WatchAnswer:
     begin: Callable[[Sink], Watcher]
     seconds: float
     content_type: str = negotiation.JSON
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAnswer:
+    """A body that arrives piece by piece, such as a log that is followed."""
+
+    chunks: AsyncIterator[bytes]
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAnswer:
+    """A conversation over a WebSocket: the subprotocols that are understood, and what is then done with it."""
+
+    protocols: tuple[str, ...]
+    converse: Converse
+
+
+AnyAnswer = Answer | WatchAnswer | StreamAnswer | SessionAnswer
 
 
 def form_of(call: Call) -> Form:

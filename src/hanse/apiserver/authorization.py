@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import orjson
 
+from hanse.apiserver import status
 from hanse.apiserver.core import Core
-from hanse.apiserver.identity import Identity
+from hanse.apiserver.identity import Identity, service_account_user
+from hanse.kube.errors import ApiError
 from hanse.kube.manifest import Obj
 
 _RBAC = "rbac.authorization.k8s.io"
-_SERVICE_ACCOUNT = "system:serviceaccount:"
+# Roles and bindings are read with every request of an ordinary user and change rarely.
+_PARSED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +67,62 @@ def refusal(identity: Identity, asked: Attributes) -> str:
     return f'{told} in the namespace "{asked.namespace}"' if asked.namespace else f"{told} at the cluster scope"
 
 
+def forbidden(identity: Identity, asked: Attributes) -> ApiError:
+    """Return the refusal of a request that no rule allows."""
+    told = refusal(identity, asked)
+    if asked.path:
+        return status.failure(403, "Forbidden", f"forbidden: {told}", {})
+    subject = f"{asked.resource}.{asked.group}" if asked.group else asked.resource
+    if asked.name:
+        subject += f' "{asked.name}"'
+    details = {"name": asked.name, "group": asked.group, "kind": asked.resource}
+    return status.failure(
+        403, "Forbidden", f"{subject} is forbidden: {told}", {name: value for name, value in details.items() if value}
+    )
+
+
 def rules_for(core: Core, identity: Identity, namespace: str) -> Iterator[tuple[Obj, str]]:
     """Yield every rule that applies to an identity in a namespace, with the sentence that names its binding."""
     for record in core.storage.scan(f"{_RBAC}/clusterrolebindings"):
-        binding = orjson.loads(record.value)
-        if _binds(binding, identity, ""):
-            for rule in _rules(core, binding, ""):
-                yield rule, _told("ClusterRoleBinding", binding, identity)
+        yield from _granted(core, _parsed(record.value), identity, "")
     if not namespace:
         return
     for record in core.storage.scan(f"{_RBAC}/rolebindings", f"{namespace}/"):
-        binding = orjson.loads(record.value)
-        if _binds(binding, identity, namespace):
-            for rule in _rules(core, binding, namespace):
-                yield rule, _told("RoleBinding", binding, identity)
+        yield from _granted(core, _parsed(record.value), identity, namespace)
 
 
-def _told(kind: str, binding: Obj, identity: Identity) -> str:
-    metadata, role = binding["metadata"], binding["roleRef"]
-    named = f"{metadata['name']}/{metadata['namespace']}" if "namespace" in metadata else metadata["name"]
-    subject: Obj = next((one for one in binding.get("subjects") or [] if _is_subject(one, identity, "")), {})
-    shown = f'{subject.get("kind", "User")} "{subject.get("name", identity.user)}"'
-    return f'RBAC: allowed by {kind} "{named}" of {role["kind"]} "{role["name"]}" to {shown}'
+def rules_of_role(core: Core, role: Obj, namespace: str) -> list[Obj] | None:
+    """Return the rules of the role that a binding refers to; None where there is no such role."""
+    if role.get("kind") == "ClusterRole":
+        record = core.storage.get(f"{_RBAC}/clusterroles", str(role.get("name")))
+    else:
+        record = core.storage.get(f"{_RBAC}/roles", f"{namespace}/{role.get('name')}")
+    return (_parsed(record.value).get("rules") or []) if record else None
 
 
-def _binds(binding: Obj, identity: Identity, namespace: str) -> bool:
-    return any(_is_subject(subject, identity, namespace) for subject in binding.get("subjects") or [])
+@lru_cache(maxsize=_PARSED)
+def _parsed(value: bytes) -> Obj:
+    parsed: Obj = orjson.loads(value)
+    return parsed
+
+
+def _granted(core: Core, binding: Obj, identity: Identity, namespace: str) -> Iterator[tuple[Obj, str]]:
+    subjects = binding.get("subjects") or []
+    subject = next((one for one in subjects if _is_subject(one, identity, namespace)), None)
+    if subject is None:
+        return
+    reason = _told(binding, subject, namespace)
+    for rule in rules_of_role(core, binding["roleRef"], namespace) or ():
+        yield rule, reason
+
+
+def _told(binding: Obj, subject: Obj, namespace: str) -> str:
+    role, name = binding["roleRef"], binding["metadata"]["name"]
+    bound = f'RoleBinding "{name}/{namespace}"' if namespace else f'ClusterRoleBinding "{name}"'
+    shown = str(subject["name"])
+    if subject["kind"] == "ServiceAccount":
+        shown = f"{shown}/{subject.get('namespace') or namespace}"
+    return f'RBAC: allowed by {bound} of {role["kind"]} "{role["name"]}" to {subject["kind"]} "{shown}"'
 
 
 def _is_subject(subject: Obj, identity: Identity, namespace: str) -> bool:
@@ -98,17 +132,9 @@ def _is_subject(subject: Obj, identity: Identity, namespace: str) -> bool:
         case "Group":
             return subject["name"] in identity.all_groups()
         case "ServiceAccount":
-            return identity.user == f"{_SERVICE_ACCOUNT}{subject.get('namespace') or namespace}:{subject['name']}"
+            home = subject.get("namespace") or namespace
+            return bool(home) and identity.user == service_account_user(home, subject["name"])
     return False
-
-
-def _rules(core: Core, binding: Obj, namespace: str) -> list[Obj]:
-    role = binding["roleRef"]
-    if role.get("kind") == "ClusterRole":
-        record = core.storage.get(f"{_RBAC}/clusterroles", role["name"])
-    else:
-        record = core.storage.get(f"{_RBAC}/roles", f"{namespace}/{role['name']}")
-    return (orjson.loads(record.value).get("rules") or []) if record else []
 
 
 def _allows(rule: Obj, asked: Attributes) -> bool:

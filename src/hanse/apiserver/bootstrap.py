@@ -2,49 +2,51 @@
 
 from __future__ import annotations
 
+import asyncio
 from ipaddress import IPv4Network
 
 from hanse.apiserver import objects
 from hanse.apiserver.core import Call, Core
+from hanse.apiserver.default_access import AUTO_UPDATE, default_access
 from hanse.apiserver.identity import SERVER
 from hanse.apiserver.requests import Options, ResourcePath
 from hanse.apiserver.verbs.create import create_object
 from hanse.kube.errors import AlreadyExists
-from hanse.kube.manifest import Obj
+from hanse.kube.manifest import Obj, annotations_of
 from hanse.kube.resources import gvk
 from hanse.kube.transport import Request
 
 _NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-_RBAC = "rbac.authorization.k8s.io/v1"
-_READ = ["get", "list", "watch"]
-_WRITE = ["create", "delete", "deletecollection", "patch", "update"]
-_CORE = [
-    "configmaps", "endpoints", "events", "limitranges", "persistentvolumeclaims", "pods", "pods/log", "pods/status",
-    "replicationcontrollers", "replicationcontrollers/scale", "replicationcontrollers/status", "resourcequotas",
-    "resourcequotas/status", "serviceaccounts", "services", "services/status",
-]  # fmt: skip
-_GROUPS: dict[str, list[str]] = {
-    "apps": [
-        "controllerrevisions", "daemonsets", "daemonsets/status", "deployments", "deployments/scale",
-        "deployments/status", "replicasets", "replicasets/scale", "replicasets/status", "statefulsets",
-        "statefulsets/scale", "statefulsets/status",
-    ],
-    "autoscaling": ["horizontalpodautoscalers", "horizontalpodautoscalers/status"],
-    "batch": ["cronjobs", "cronjobs/status", "jobs", "jobs/status"],
-    "discovery.k8s.io": ["endpointslices"],
-    "networking.k8s.io": ["ingresses", "ingresses/status", "networkpolicies"],
-    "policy": ["poddisruptionbudgets", "poddisruptionbudgets/status"],
-}  # fmt: skip
 
 
 async def bootstrap(core: Core) -> None:
-    """Make what is missing of that; what is there stays as it is."""
+    """Make what is missing of that; what is there stays as it is, but for rules that default roles have gained."""
     for manifest in _manifests(core):
         await make(core, manifest)
+    # All at once, so that the first start waits for one group commit rather than for one of each.
+    await asyncio.gather(*(_complete(core, manifest) for manifest in default_access()))
 
 
-async def make(core: Core, manifest: Obj) -> None:
-    """Create an object in the server's own name unless it exists."""
+async def _complete(core: Core, manifest: Obj) -> None:
+    """Make a default role or binding, or add what it lacks unless somebody has switched that off for it."""
+    served = core.registry.find_kind(*gvk(manifest))
+    metadata = manifest["metadata"]
+    live = core.read(served, metadata.get("namespace", ""), metadata["name"]) if served else None
+    if live is None:
+        await make(core, manifest)
+        return
+    if annotations_of(live).get(AUTO_UPDATE) != "true" or "aggregationRule" in live:
+        return
+    field = "subjects" if "roleRef" in manifest else "rules"
+    present = live.get(field) or []
+    missing = [one for one in manifest.get(field) or () if one not in present]
+    if missing and served is not None:
+        revision = int(live["metadata"]["resourceVersion"])
+        await core.replace(served, {**live, field: [*present, *missing]}, revision)
+
+
+async def make(core: Core, manifest: Obj, *, agent: str = "kube-apiserver") -> None:
+    """Create an object in the server's own name unless it exists; `agent` is who does it in a real cluster."""
     served = core.registry.find_kind(*gvk(manifest))
     if served is None:
         return
@@ -53,7 +55,7 @@ async def make(core: Core, manifest: Obj) -> None:
     if core.storage.get(served.bucket, objects.path_of(namespace, name)) is not None:
         return
     resource = served.resource
-    request = Request("POST", resource.path(namespace), headers={"user-agent": "kube-apiserver/"})
+    request = Request("POST", resource.path(namespace), headers={"user-agent": f"{agent}/"})
     path = ResourcePath(resource.group, resource.version, namespace, resource.plural)
     try:
         await create_object(Call(core, SERVER, request, path, Options(()), served, "create"), manifest)
@@ -66,7 +68,6 @@ def _manifests(core: Core) -> list[Obj]:
         *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in _NAMESPACES),
         _kubernetes_service(core),
         *_priority_classes(),
-        *_roles(),
     ]
 
 
@@ -105,63 +106,3 @@ def _priority_classes() -> list[Obj]:
         }
         for name, (value, told) in _CRITICAL.items()
     ]
-
-
-def _role(name: str, rules: list[Obj]) -> Obj:
-    labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
-    annotations = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
-    metadata = {"name": name, "labels": labels, "annotations": annotations}
-    return {"apiVersion": _RBAC, "kind": "ClusterRole", "metadata": metadata, "rules": rules}
-
-
-def _rules(verbs: list[str], *, core: list[str] | None = None) -> list[Obj]:
-    listed = {"": core if core is not None else _CORE, **_GROUPS}
-    return [{"apiGroups": [group], "resources": resources, "verbs": verbs} for group, resources in listed.items()]
-
-
-def _roles() -> list[Obj]:
-    everything = [
-        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-        {"nonResourceURLs": ["*"], "verbs": ["*"]},
-    ]
-    view = [*_rules(_READ), {"apiGroups": [""], "resources": ["namespaces"], "verbs": _READ}]
-    secrets = {"apiGroups": [""], "resources": ["secrets"], "verbs": _READ + _WRITE}
-    run = {"apiGroups": [""], "resources": ["pods/eviction", "serviceaccounts/token"], "verbs": ["create"]}
-    edit = [*view, *_rules(_WRITE), secrets, run]
-    access = {
-        "apiGroups": ["rbac.authorization.k8s.io"],
-        "resources": ["rolebindings", "roles"],
-        "verbs": _READ + _WRITE,
-    }
-    reviews = {
-        "apiGroups": ["authorization.k8s.io"],
-        "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
-        "verbs": ["create"],
-    }
-    myself = {"apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"]}
-    paths = {
-        "nonResourceURLs": ["/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", "/version", "/version/"],
-        "verbs": ["get"],
-    }
-    return [
-        _role("cluster-admin", everything),
-        _role("admin", [*edit, access]),
-        _role("edit", edit),
-        _role("view", view),
-        _role("system:basic-user", [reviews, myself]),
-        _role("system:discovery", [paths]),
-        _binding("cluster-admin", "system:masters"),
-        _binding("system:basic-user", "system:authenticated"),
-        _binding("system:discovery", "system:authenticated"),
-    ]
-
-
-def _binding(role: str, group: str) -> Obj:
-    labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
-    return {
-        "apiVersion": _RBAC,
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": role, "labels": labels},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}],
-    }

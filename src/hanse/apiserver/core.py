@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from hanse.apiserver import objects, status
+from hanse.apiserver.hooks import Hooks
 from hanse.apiserver.hub import Hub
 from hanse.apiserver.identity import Identity
+from hanse.apiserver.pod_doors import PodDoors
 from hanse.apiserver.registry import Registry, Served
 from hanse.apiserver.requests import Options, ResourcePath
 from hanse.apiserver.storage import Record, Stale, Storage
+from hanse.apiserver.tokens import TokenSigner
 from hanse.kube.manifest import Obj, is_deleting, key_of
 from hanse.kube.runtime import Runtime
 from hanse.kube.transport import Request
-
-PodLogs = Callable[[str, str, Mapping[str, str]], Awaitable[bytes]]
 
 
 @dataclass(slots=True)
@@ -29,11 +29,15 @@ class Core:
     registry: Registry
     hub: Hub
     service_network: str
+    signer: TokenSigner
     # What every namespace's kube-root-ca.crt tells of the authority behind the serving certificate.
     root_certificate: str = ""
-    pod_logs: PodLogs | None = None
-    # Bearer tokens beyond those given at the start are issued for service accounts.
+    # Who answers for what happens inside of pods.
+    pods: PodDoors = field(default_factory=PodDoors)
+    # Bearer tokens that are no signed ones: given at the start, or made for an identity.
     tokens: dict[str, Identity] = field(default_factory=dict)
+    # The configured webhooks and policies, and the way to them.
+    hooks: Hooks = field(default_factory=Hooks)
 
     def record(self, served: Served, namespace: str, name: str) -> Record | None:
         """Return a stored object's bytes."""

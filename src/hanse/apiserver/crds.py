@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from hanse.apiserver.builtin.strategy import Getter, Strategy
+from hanse.apiserver.cel.schema_rules import RuleTree, rule_tree
 from hanse.apiserver.jsonpath import JsonPath
 from hanse.apiserver.kinds import ALL_VERBS, Subresource, bucket_of, subresource
 from hanse.apiserver.registry import Served
@@ -36,14 +37,16 @@ def _served(spec: Obj, version: Obj) -> Served:
         singular=names.get("singular") or names["kind"].lower(),
         categories=tuple(names.get("categories") or ()),
     )
+    schema = _schema(dig(version, "schema", "openAPIV3Schema", default={}))
     return Served(
         resource,
         bucket_of(spec["group"], names["plural"]),
         parts,
         Strategy(counts_generation=True, selectable=_selectable(version), needs_version=True),
-        _schema(dig(version, "schema", "openAPIV3Schema", default={})),
+        schema,
         custom=True,
         definition=version,
+        rules=_rules(schema),
     )
 
 
@@ -55,6 +58,14 @@ def _parts(kind: str, version: Obj) -> dict[str, Subresource]:
 def _schema(openapi: Obj) -> Callable[[], Schema | None]:
     # Built when the first object of the kind is written, once.
     return cache(lambda: schema_from_crd(openapi))
+
+
+def _rules(schema: Callable[[], Schema | None]) -> Callable[[], RuleTree | None]:
+    def compiled() -> RuleTree | None:
+        built = schema()
+        return rule_tree(built) if built is not None else None
+
+    return cache(compiled)
 
 
 def _selectable(version: Obj) -> dict[str, Getter]:

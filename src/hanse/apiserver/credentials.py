@@ -80,6 +80,13 @@ class CertificateAuthority:
         """The authority's certificate."""
         return _pem(self._certificate)
 
+    def token_key(self) -> ec.EllipticCurvePrivateKey:
+        """Return the key that signs service accounts' tokens, made once: tokens stay good over restarts."""
+        file = self._folder / "sa.key"
+        if not file.exists():
+            _write_key(file, ec.generate_private_key(ec.SECP256R1()))
+        return _read_key(file)
+
     def serving(self, *, runtime: Runtime, names: tuple[str, ...] = ()) -> ServingCredentials:
         """Return the serving certificate for loopback and further names, new when it lacks one or nears its end."""
         certificate_file, key_file = self._folder / "server.crt", self._folder / "server.key"

@@ -7,14 +7,29 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from hanse.apiserver import admission, status
-from hanse.apiserver.answers import Answer, WatchAnswer
-from hanse.apiserver.authorization import Attributes, authorize, refusal
+from hanse.apiserver.answers import Answer, AnyAnswer
+from hanse.apiserver.authorization import Attributes, authorize, forbidden
 from hanse.apiserver.core import Call, Core
 from hanse.apiserver.identity import ANONYMOUS, Identity
+from hanse.apiserver.impersonation import act_as
 from hanse.apiserver.plain_paths import answer_plain_path, is_public
 from hanse.apiserver.requests import Options, ResourcePath, parse_path, verb_of
-from hanse.apiserver.storage import StorageError
-from hanse.apiserver.verbs import create, delete, patch, read, reviews, scale, subresources, update, watch
+from hanse.apiserver.storage import OutOfSpace, StorageError
+from hanse.apiserver.verbs import (
+    backup,
+    create,
+    delete,
+    patch,
+    pod_streams,
+    proxy,
+    read,
+    reviews,
+    scale,
+    subresources,
+    token,
+    update,
+    watch,
+)
 from hanse.kube.errors import ApiError
 from hanse.kube.transport import Request
 
@@ -22,7 +37,7 @@ _log = structlog.get_logger(__name__)
 
 SIZE_LIMIT = 3 * 1024 * 1024
 
-Verb = Callable[[Call], Awaitable[Answer | WatchAnswer]]
+Verb = Callable[[Call], Awaitable[AnyAnswer]]
 _OBJECT_VERBS: dict[str, Verb] = {
     "get": read.get,
     "list": read.list_objects,
@@ -47,17 +62,27 @@ _PART_VERBS: dict[tuple[str, str], Verb] = {
     ("binding", "create"): subresources.bind,
     ("eviction", "create"): subresources.evict,
     ("finalize", "update"): subresources.finalize,
-    ("log", "get"): subresources.log,
-    ("token", "create"): reviews.token_request,
+    ("log", "get"): pod_streams.log,
+    ("exec", "get"): pod_streams.execute,
+    ("exec", "create"): pod_streams.execute,
+    ("attach", "get"): pod_streams.attach,
+    ("attach", "create"): pod_streams.attach,
+    ("portforward", "get"): pod_streams.forward,
+    ("portforward", "create"): pod_streams.forward,
+    ("token", "create"): token.token_request,
+    **{("proxy", verb): proxy.proxy for verb in ("create", "delete", "get", "patch", "update")},
 }
 
 
-async def dispatch(core: Core, request: Request, identity: Identity) -> Answer | WatchAnswer:
+async def dispatch(core: Core, request: Request, identity: Identity) -> AnyAnswer:
     """Answer a request; every refusal, and every failure of the server itself, becomes a Status."""
     try:
         return await _answer(core, request, identity)
     except ApiError as error:
         return Answer(error.code, status.status_body(error))
+    except OutOfSpace as error:
+        _log.error("The store is full", server=core.name, error=str(error))
+        return Answer(500, status.status_body(status.failure(500, "", "etcdserver: mvcc: database space exceeded")))
     except StorageError as error:
         _log.error("A write could not be stored", server=core.name, error=str(error))
         return _failed(str(error))
@@ -72,15 +97,15 @@ def _failed(message: str) -> Answer:
     return Answer(500, status.status_body(status.internal(message)))
 
 
-async def _answer(core: Core, request: Request, identity: Identity) -> Answer | WatchAnswer:
+async def _answer(core: Core, request: Request, identity: Identity) -> AnyAnswer:
     if len(request.body) > SIZE_LIMIT:
         raise status.too_large(SIZE_LIMIT)
     options = Options(request.query)
     path = parse_path(request.path)
     if path is None or not path.plural:
-        return _answer_plain(core, request, identity)
+        return await _answer_plain(core, request, identity)
     verb = verb_of(request.method, path, options)
-    _authorize(core, identity, path, verb)
+    identity = _authorized(core, request, identity, _asked(path, verb))
     served = core.registry.find(path.group, path.version, path.plural)
     if served is None:
         if path.group not in core.registry.groups():
@@ -100,33 +125,26 @@ async def _answer(core: Core, request: Request, identity: Identity) -> Answer | 
         return Answer(error.code, status.status_body(error), warnings=tuple(call.warnings))
 
 
-def _answer_plain(core: Core, request: Request, identity: Identity) -> Answer:
+async def _answer_plain(core: Core, request: Request, identity: Identity) -> AnyAnswer:
     if not is_public(request.path):
-        if identity == ANONYMOUS:
-            raise status.unauthorized()
-        asked = Attributes(request.method.lower(), path=request.path)
-        if not identity.is_master and not authorize(core, identity, asked).allowed:
-            raise status.failure(403, "Forbidden", f"forbidden: {refusal(identity, asked)}", {})
+        _authorized(core, request, identity, Attributes(request.method.lower(), path=request.path))
+    if (request.method, request.path) == ("GET", backup.PATH):
+        return await backup.backup(core)
     return answer_plain_path(core, request)
 
 
-def _authorize(core: Core, identity: Identity, path: ResourcePath, verb: str) -> None:
+def _asked(path: ResourcePath, verb: str) -> Attributes:
+    return Attributes(verb, path.group, path.plural, path.subresource, path.namespace, path.name)
+
+
+def _authorized(core: Core, request: Request, identity: Identity, asked: Attributes) -> Identity:
+    """Return whom the request acts as, or refuse it."""
     if identity == ANONYMOUS:
         raise status.unauthorized()
-    if identity.is_master:
-        return
-    asked = Attributes(verb, path.group, path.plural, path.subresource, path.namespace, path.name)
-    if not authorize(core, identity, asked).allowed:
-        details = {"name": path.name, "group": path.group, "kind": path.plural}
-        subject = f"{path.plural}.{path.group}" if path.group else path.plural
-        if path.name:
-            subject += f' "{path.name}"'
-        raise status.failure(
-            403,
-            "Forbidden",
-            f"{subject} is forbidden: {refusal(identity, asked)}",
-            {name: value for name, value in details.items() if value},
-        )
+    identity = act_as(core, request.headers, identity, asked)
+    if not identity.is_master and not authorize(core, identity, asked).allowed:
+        raise forbidden(identity, asked)
+    return identity
 
 
 def _verb_for(call: Call) -> Verb:

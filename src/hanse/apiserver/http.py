@@ -10,13 +10,15 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 from hanse.apiserver import status
-from hanse.apiserver.answers import Answer, WatchAnswer
+from hanse.apiserver.answers import Answer, SessionAnswer, StreamAnswer, WatchAnswer
+from hanse.apiserver.authentication import authenticate
 from hanse.apiserver.core import Core
-from hanse.apiserver.credentials import ServingCredentials, identity_of_certificate
+from hanse.apiserver.credentials import ServingCredentials
 from hanse.apiserver.dispatch import SIZE_LIMIT, dispatch
 from hanse.apiserver.hub import Frame
-from hanse.apiserver.identity import ANONYMOUS, Identity
+from hanse.apiserver.impersonation import REPEATED
 from hanse.apiserver.inprocess import quoted
+from hanse.apiserver.streaming.websocket import hold_session
 from hanse.kube.errors import ApiError
 from hanse.kube.transport import Request
 
@@ -65,25 +67,25 @@ class Listener:
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            identity = self._authenticate(request)
+            peer = request.get_extra_info("peercert")
+            identity = authenticate(self._core, request.headers.get("Authorization", ""), peer)
             asked = await _read(request)
         except ApiError as error:
             return _respond(Answer(error.code, status.status_body(error)), request)
         answer = await dispatch(self._core, asked, identity)
         if isinstance(answer, WatchAnswer):
             return await self._watch(request, answer)
+        if isinstance(answer, StreamAnswer):
+            return await _stream(request, answer)
+        if isinstance(answer, SessionAnswer):
+            return await self._converse(request, answer)
         return _respond(answer, request)
 
-    def _authenticate(self, request: web.BaseRequest) -> Identity:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
-            identity = self._core.tokens.get(token.strip())
-            if identity is None:
-                raise status.unauthorized()
-            return identity
-        peer = request.get_extra_info("peercert")
-        named = identity_of_certificate(peer["subject"]) if peer else None
-        return named or ANONYMOUS
+    async def _converse(self, request: web.BaseRequest, answer: SessionAnswer) -> web.StreamResponse:
+        try:
+            return await hold_session(request, answer.protocols, answer.converse)
+        except ApiError as error:
+            return _respond(Answer(error.code, status.status_body(error)), request)
 
     async def _watch(self, request: web.BaseRequest, answer: WatchAnswer) -> web.StreamResponse:
         response = web.StreamResponse(
@@ -110,6 +112,18 @@ class Listener:
         if not sink.broken:
             await response.write_eof()
         return response
+
+
+async def _stream(request: web.BaseRequest, answer: StreamAnswer) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": answer.content_type, "Cache-Control": "no-cache, private"})
+    response.enable_chunked_encoding()
+    writer = await response.prepare(request)
+    if writer is not None:
+        _send_head(writer)
+    async for chunk in answer.chunks:
+        await response.write(chunk)
+    await response.write_eof()
+    return response
 
 
 def _send_head(writer: AbstractStreamWriter) -> None:
@@ -146,34 +160,38 @@ async def _read(request: web.BaseRequest) -> Request:
     body = b""
     if request.body_exists:
         body = await _limited(request)
-    if request.headers.get("Content-Encoding") == "gzip":
-        body = _inflate(body)
     path, _, _ = request.raw_path.partition("?")
     return Request(
         request.method,
         unquote(path),
         tuple(request.query.items()),
-        {name.lower(): value for name, value in request.headers.items()},
+        _headers(request),
         body,
     )
+
+
+def _headers(request: web.BaseRequest) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in request.headers.items():
+        name = name.lower()
+        # Who is impersonated may be said in several headers of one name, each of which is one value.
+        headers[name] = f"{headers[name]}{REPEATED}{value}" if name in headers and name.startswith("imp") else value
+    return headers
 
 
 async def _limited(request: web.BaseRequest) -> bytes:
     parts: list[bytes] = []
     size = 0
-    async for part in request.content.iter_any():
-        size += len(part)
-        if size > SIZE_LIMIT:
-            raise status.too_large(SIZE_LIMIT)
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _inflate(body: bytes) -> bytes:
     try:
-        return gzip.decompress(body)
-    except (OSError, EOFError):
-        raise status.bad_request("the body is not gzip, as its Content-Encoding says") from None
+        # A body that came compressed is unpacked on the way, and its limit holds for what it unpacks to.
+        async for part in request.content.iter_any():
+            size += len(part)
+            if size > SIZE_LIMIT:
+                raise status.too_large(SIZE_LIMIT)
+            parts.append(part)
+    except web.RequestPayloadError:
+        raise status.bad_request("the body of the request could not be read as its headers say") from None
+    return b"".join(parts)
 
 
 def _respond(answer: Answer, request: web.BaseRequest) -> web.Response:

@@ -6,7 +6,8 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 
-from hanse.apiserver.answers import Answer, WatchAnswer
+from hanse.apiserver import status
+from hanse.apiserver.answers import Answer, AnyAnswer, SessionAnswer, StreamAnswer, WatchAnswer
 from hanse.apiserver.core import Core
 from hanse.apiserver.dispatch import dispatch
 from hanse.apiserver.hub import Frame, Watcher
@@ -38,6 +39,9 @@ class InProcessTransport:
         answer = await self._dispatch(request, timeout)
         if isinstance(answer, WatchAnswer):
             raise Unreachable(self.address, "a watch needs a stream")
+        if isinstance(answer, StreamAnswer):
+            body = b"".join([chunk async for chunk in answer.chunks])
+            return Response(200, {"content-type": answer.content_type}, body)
         return Response(answer.status, _headers(answer), answer.body)
 
     async def stream(self, request: Request, timeout: float) -> InProcessStream:
@@ -48,6 +52,10 @@ class InProcessTransport:
             stream.finish(answer.body)
             return stream
         stream = InProcessStream(self.address, 200, {"content-type": answer.content_type}, remote=remote)
+        if isinstance(answer, StreamAnswer):
+            self._streams.add(stream)
+            stream.carry(answer.chunks, self._streams.discard)
+            return stream
         watcher = answer.begin(stream)
         self._streams.add(stream)
         stream.follow(self._core, watcher, answer.seconds, self._streams.discard)
@@ -57,16 +65,19 @@ class InProcessTransport:
         for stream in list(self._streams):
             await stream.close()
 
-    async def _dispatch(self, request: Request, timeout: float) -> Answer | WatchAnswer:
+    async def _dispatch(self, request: Request, timeout: float) -> Answer | WatchAnswer | StreamAnswer:
         self._check()
         try:
             async with asyncio.timeout(timeout):
-                answer = await dispatch(self._core, request, self._identity)
+                answer: AnyAnswer = await dispatch(self._core, request, self._identity)
                 # A request over a socket lets others run; one in memory may not have waited for anything so far.
                 await self._core.runtime.sleep(0)
         except TimeoutError:
             raise Unreachable(self.address, f"no answer within {timeout:g} s") from None
         self._check()
+        if isinstance(answer, SessionAnswer):
+            refusal = status.bad_request("Upgrade request required")
+            return Answer(refusal.code, status.status_body(refusal))
         return answer
 
     def _check(self) -> None:
@@ -151,6 +162,19 @@ class InProcessStream:
 
         self._release = release
         self._timer = asyncio.create_task(expire())
+
+    def carry(self, chunks: AsyncIterator[bytes], discard: Callable[[InProcessStream], None]) -> None:
+        """Tie the stream to pieces that arrive from elsewhere; it ends with them, and they with it."""
+
+        async def pass_on() -> None:
+            async for chunk in chunks:
+                self._waiting.append(chunk)
+                self._wake.set()
+            self._timer = None
+            self.end(broken=False)
+
+        self._release = lambda: discard(self)
+        self._timer = asyncio.create_task(pass_on())
 
     async def chunks(self) -> AsyncIterator[bytes]:
         while True:

@@ -35,6 +35,7 @@ class KindEntry:
 
 
 _READ_WRITE = ("get", "patch", "update")
+_CONNECT = ("create", "get")
 _SUBRESOURCES: dict[str, Subresource] = {
     "scale": Subresource("scale", "Scale", _READ_WRITE, "autoscaling", "v1"),
     "binding": Subresource("binding", "Binding", _CREATE),
@@ -42,11 +43,16 @@ _SUBRESOURCES: dict[str, Subresource] = {
     "token": Subresource("token", "TokenRequest", _CREATE, "authentication.k8s.io", "v1"),
     "finalize": Subresource("finalize", "", ("update",)),
     "log": Subresource("log", "", ("get",)),
+    "exec": Subresource("exec", "PodExecOptions", _CONNECT),
+    "attach": Subresource("attach", "PodAttachOptions", _CONNECT),
+    "portforward": Subresource("portforward", "PodPortForwardOptions", _CONNECT),
 }
 
 
 def subresource(name: str, parent: str) -> Subresource:
     """Return a subresource of a kind; `status` and other views of the object itself carry the parent's kind."""
+    if name == "proxy":
+        return Subresource(name, f"{parent}ProxyOptions", ("create", "delete", "get", "patch", "update"))
     known = _SUBRESOURCES.get(name)
     if known is None:
         return Subresource(name, parent, _READ_WRITE)
@@ -81,7 +87,18 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
             "Pod",
             short_names=("po",),
             categories=_ALL,
-            subresources=("binding", "ephemeralcontainers", "eviction", "log", "resize", "status"),
+            subresources=(
+                "attach",
+                "binding",
+                "ephemeralcontainers",
+                "eviction",
+                "exec",
+                "log",
+                "portforward",
+                "proxy",
+                "resize",
+                "status",
+            ),
         ),
         KindEntry("podtemplates", "PodTemplate"),
         KindEntry(
@@ -94,7 +111,7 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
         KindEntry("resourcequotas", "ResourceQuota", short_names=("quota",), subresources=_STATUS),
         KindEntry("secrets", "Secret"),
         KindEntry("serviceaccounts", "ServiceAccount", short_names=("sa",), subresources=("token",)),
-        KindEntry("services", "Service", short_names=("svc",), categories=_ALL, subresources=_STATUS),
+        KindEntry("services", "Service", short_names=("svc",), categories=_ALL, subresources=("proxy", "status")),
     ),
     ("apps", "v1"): (
         KindEntry("controllerrevisions", "ControllerRevision"),
@@ -158,6 +175,13 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
         KindEntry("volumeattachments", "VolumeAttachment", namespaced=False, subresources=_STATUS),
     ),
     ("admissionregistration.k8s.io", "v1"): (
+        KindEntry("mutatingadmissionpolicies", "MutatingAdmissionPolicy", namespaced=False, categories=_EXTENSIONS),
+        KindEntry(
+            "mutatingadmissionpolicybindings",
+            "MutatingAdmissionPolicyBinding",
+            namespaced=False,
+            categories=_EXTENSIONS,
+        ),
         KindEntry(
             "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", namespaced=False, categories=_EXTENSIONS
         ),

@@ -43,8 +43,10 @@ def name_problems(name: str, rule: NameRule) -> list[str]:
     }[rule]
     problems = []
     if len(name) > limit:
-        problems.append(f"must be no more than {limit} bytes")
-    if not pattern.fullmatch(name):
+        problems.append(f"must be no more than {limit} characters")
+    if rule == "label" and "." in name:
+        problems.append("must not contain dots")
+    elif not pattern.fullmatch(name):
         problems.append(sentence)
     return problems
 

@@ -122,7 +122,7 @@ def _read_json(body: bytes, kind: str) -> Any:
     try:
         return check_depth(body, orjson.loads(body))
     except orjson.JSONDecodeError as error:
-        shown = body[:512].decode(errors="replace")
+        shown = body[:512].decode(errors="replace") or "<empty>"
         ended = error.pos >= len(error.doc)
         told = "unexpected end of JSON input" if ended else f"invalid character at position {error.pos}"
         expected = f"the object provided is unrecognized (must be of type {kind}): " if kind else ""
@@ -137,6 +137,7 @@ def _read_yaml(body: bytes) -> Any:
         except orjson.JSONDecodeError:
             pass
     try:
+        _check_yaml_depth(body)
         # A document is read as JSON would be: dates and the like stay text.
         loaded = yaml.load(body, Loader=_PlainLoader)  # noqa: S506 - a safe loader with fewer types
         if b"&" in body and b"*" in body:
@@ -144,6 +145,20 @@ def _read_yaml(body: bytes) -> Any:
         return orjson.loads(orjson.dumps(loaded))
     except (yaml.YAMLError, orjson.JSONEncodeError) as error:
         raise status.bad_request(f"error converting YAML to JSON: {error}") from None
+
+
+def _check_yaml_depth(body: bytes) -> None:
+    # The loader calls itself for every level and would exhaust the stack, which ends the process; events come flat.
+    if sum(body.count(opening) for opening in (b"[", b"{", b"- ", b"? ", b"-\t", b"?\t")) <= _DEEPEST:
+        return
+    depth = 0
+    for event in yaml.parse(body, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                raise status.bad_request("the object is nested too deeply")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 def _check_expansion(value: Any) -> None:

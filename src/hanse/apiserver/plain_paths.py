@@ -1,4 +1,4 @@
-"""Paths that are no resources: health, version, discovery, OpenAPI."""
+"""Paths that are no resources: health, version, discovery, OpenAPI, the keys of tokens."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import orjson
 from hanse.apiserver import discovery, openapi, status
 from hanse.apiserver.answers import Answer
 from hanse.apiserver.core import Core
+from hanse.apiserver.tokens import ISSUER
 from hanse.kube.manifest import Obj
 from hanse.kube.transport import Request
 
@@ -32,6 +33,10 @@ def answer_plain_path(core: Core, request: Request) -> Answer:
         return _json(version_info(core.version))
     if path == "/":
         return _json({"paths": _known_paths(core)})
+    if path == "/openid/v1/jwks":
+        return Answer(200, orjson.dumps(core.signer.key_set()), "application/jwk-set+json")
+    if path == "/.well-known/openid-configuration":
+        return _json(_openid(request))
     if path.startswith("/openapi"):
         return openapi.answer(core.registry, path, request) or _NOT_FOUND
     return discovery.answer(core.registry, path, request.headers.get("accept", "")) or _NOT_FOUND
@@ -57,8 +62,21 @@ def version_info(version: str) -> Obj:
     }
 
 
+def _openid(request: Request) -> Obj:
+    """Return where service accounts' tokens can be verified; the keys are where the client asked."""
+    host = request.headers.get("host", ISSUER.removeprefix("https://"))
+    return {
+        "issuer": ISSUER,
+        "jwks_uri": f"https://{host}/openid/v1/jwks",
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["ES256"],
+    }
+
+
 def _known_paths(core: Core) -> list[str]:
-    paths = ["/api", "/api/v1", "/apis", *_HEALTH, "/openapi/v2", "/openapi/v3", "/version"]
+    paths = ["/.well-known/openid-configuration", "/api", "/api/v1", "/apis", *_HEALTH]
+    paths += ["/openapi/v2", "/openapi/v3", "/openid/v1/jwks", "/version"]
     for group, versions in core.registry.groups().items():
         if group:
             paths += [f"/apis/{group}", *(f"/apis/{group}/{version}" for version in versions)]

@@ -9,6 +9,7 @@ from typing import Any
 
 from hanse.apiserver.builtin import conversion_for, strategy_for
 from hanse.apiserver.builtin.strategy import Strategy
+from hanse.apiserver.cel.schema_rules import RuleTree
 from hanse.apiserver.kinds import BUILTIN, Subresource, bucket_of, singular_of, subresource
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import Resource
@@ -39,6 +40,8 @@ class Served:
     custom: bool = False
     # The CRD version entry that a custom kind comes from: printer columns, scale paths, selectable fields.
     definition: Mapping[str, Any] = field(default_factory=dict)
+    # The CEL rules of a custom kind's schema, compiled when the first object of the kind is written.
+    rules: Callable[[], RuleTree | None] = lambda: None
 
     @property
     def has_status(self) -> bool:

@@ -24,6 +24,8 @@ class ResourcePath:
     plural: str = ""
     name: str = ""
     subresource: str = ""
+    # What follows `proxy`, as the client wrote it.
+    below: str = ""
 
 
 def parse_path(path: str) -> ResourcePath | None:
@@ -41,10 +43,14 @@ def parse_path(path: str) -> ResourcePath | None:
         namespace, rest = rest[1], rest[2:]
     elif len(rest) >= 2 and rest[0] == "namespaces":
         namespace = rest[1]
+    if len(rest) > 3 and rest[2] == "proxy":
+        below = path.partition(f"/{rest[1]}/proxy")[2]
+        return ResourcePath(group, version, namespace, rest[0], rest[1], "proxy", below)
     if len(rest) > 3:
         return ResourcePath(group, version, namespace, rest[0], rest[1], "/".join(rest[2:]))
     plural, name, subresource = (*rest, "", "", "")[:3]
-    return ResourcePath(group, version, namespace, plural, name, subresource)
+    below = "/" if subresource == "proxy" and path.endswith("/") else ""
+    return ResourcePath(group, version, namespace, plural, name, subresource, below)
 
 
 def verb_of(method: str, path: ResourcePath, options: Options) -> str:
@@ -113,6 +119,10 @@ class Options:
             problems.append(status.unsupported_value("fieldValidation", validation, _VALIDATIONS))
         if problems:
             raise status.invalid("meta.k8s.io", kind, "", problems)
+
+    def all(self, name: str) -> list[str]:
+        """Return every value of a parameter that may be given more than once."""
+        return self._values.get(name, [])
 
     def as_mapping(self) -> Mapping[str, str]:
         """Return each parameter's first value."""

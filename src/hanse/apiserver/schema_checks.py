@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from hanse.apiserver import status
+from hanse.apiserver.cel.rule import EngineMissing
+from hanse.apiserver.cel.schema_rules import apply_rules
 from hanse.apiserver.core import Call
 from hanse.apiserver.go_shape import write_as_go
 from hanse.apiserver.registry import Served
@@ -12,6 +14,15 @@ from hanse.kube.schemas import Schema
 from hanse.kube.schemas.decoding import decode_errors
 from hanse.kube.schemas.structural import drop_nulls, fill_defaults, prune
 from hanse.kube.schemas.validation import validate
+
+# Rules are only asked about objects whose form they can rely on.
+_BLOCKING = frozenset(
+    {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
+)
+_UNCHECKED = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
 
 
 def check_shape(call: Call, obj: Obj) -> None:
@@ -64,9 +75,20 @@ def fill_custom_defaults(kind: Served, obj: Obj) -> None:
         fill_defaults(schema, obj)
 
 
-def custom_problems(kind: Served, obj: Obj) -> list[FieldProblem]:
-    """Check a custom object against its schema."""
+def custom_problems(call: Call, kind: Served, obj: Obj, old: Obj | None) -> list[FieldProblem]:
+    """Check a custom object against its schema and the rules in it."""
     schema = kind.schema() if kind.custom else None
     if schema is None:
         return []
-    return [FieldProblem(error.path, error.reason, error.message) for error in validate(schema, obj)]
+    problems = [FieldProblem(error.path, error.reason, error.message) for error in validate(schema, obj)]
+    try:
+        rules = kind.rules()
+    except EngineMissing as error:
+        raise status.internal(str(error)) from None
+    if rules is None:
+        return problems
+    if any(problem.reason in _BLOCKING for problem in problems):
+        return [*problems, status.invalid_value("<nil>", None, _UNCHECKED)]
+    findings = apply_rules(rules, obj, old)
+    call.warnings += findings.warnings
+    return problems + findings.problems

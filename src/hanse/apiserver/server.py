@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
 from hanse.apiserver.bootstrap import bootstrap
-from hanse.apiserver.core import Core, PodLogs
+from hanse.apiserver.core import Core
 from hanse.apiserver.credentials import ServingCredentials
+from hanse.apiserver.hooks import ServiceResolver
 from hanse.apiserver.http import Listener
 from hanse.apiserver.hub import Hub
 from hanse.apiserver.identity import Identity
 from hanse.apiserver.inprocess import InProcessTransport
 from hanse.apiserver.loops import Loops
+from hanse.apiserver.pod_doors import PodDoors, PodLogs
 from hanse.apiserver.registry import Registry
 from hanse.apiserver.storage import Storage
+from hanse.apiserver.tokens import TokenSigner
 from hanse.kube.runtime import Runtime
 
 VERSION = "v1.36.3+hanse"
@@ -43,11 +48,13 @@ class ApiServer:
         tokens: Mapping[str, Identity] | None = None,
         service_network: str = "10.96.0.0/16",
         root_certificate: bytes = b"",
+        token_key: EllipticCurvePrivateKey | None = None,
     ) -> ApiServer:
         """Open a server on its storage; what every cluster has is made where it is missing.
 
-        `tokens` are bearer tokens to accept from the start, `service_network` is where cluster IPs come from, and
-        `root_certificate` is the authority that every namespace's `kube-root-ca.crt` holds.
+        `tokens` are bearer tokens to accept from the start, `service_network` is where cluster IPs come from,
+        `root_certificate` is the authority that every namespace's `kube-root-ca.crt` holds, and `token_key` signs
+        service accounts' tokens: without one those tokens end with this object.
         """
         hub = Hub(runtime)
         core = Core(
@@ -58,6 +65,7 @@ class ApiServer:
             Registry(),
             hub,
             service_network,
+            TokenSigner(runtime, token_key),
             root_certificate.decode(),
             tokens=dict(tokens or {}),
         )
@@ -89,13 +97,27 @@ class ApiServer:
         return self._core.tokens
 
     @property
+    def pods(self) -> PodDoors:
+        """The functions that answer for what happens inside of pods; whoever runs pods sets them."""
+        return self._core.pods
+
+    @property
     def pod_logs(self) -> PodLogs | None:
         """The function that answers for the logs of pods; the simulator sets it."""
-        return self._core.pod_logs
+        return self._core.pods.logs
 
     @pod_logs.setter
     def pod_logs(self, function: PodLogs | None) -> None:
-        self._core.pod_logs = function
+        self._core.pods.logs = function
+
+    @property
+    def webhook_services(self) -> ServiceResolver | None:
+        """Leads webhooks' calls from a Service to where it listens; whoever runs the pods behind it sets this."""
+        return self._core.hooks.resolver
+
+    @webhook_services.setter
+    def webhook_services(self, resolver: ServiceResolver | None) -> None:
+        self._core.hooks.resolver = resolver
 
     def token_for(self, identity: Identity) -> str:
         """Return a bearer token for an identity, made on first use."""
@@ -138,6 +160,7 @@ class ApiServer:
             self._bookmarks.cancel()
             await asyncio.gather(self._bookmarks, return_exceptions=True)
         await self._loops.stop()
+        await self._core.hooks.client.close()
         await self._core.storage.close()
 
     async def _send_bookmarks(self) -> None:

@@ -80,16 +80,33 @@ class _Copy:
         known = self.objects.get(key)
         self._staged[key] = known if known is not None and known.version == version else self._stored(obj)
 
-    def commit(self, version: str) -> None:
-        staged, self._staged = self._staged, {}
-        for key in [key for key in self.objects if key not in staged]:
-            self.remove(key, version)
-        for key, stored in staged.items():
-            held = self.objects.get(key)
-            if held is not stored and (held is None or not _newer(held.version, stored.version)):
-                self._replace(key, stored)
+    def commit(self, version: str) -> Iterator[None]:
+        # The whole list counts from here on; what changed by it is told a step at a time.
+        changes = list(self._changes_by(self._staged, version))
+        for change, stored in changes:
+            if stored is None:
+                del self.objects[change.key]
+            else:
+                self.objects[change.key] = stored
+        self._staged = {}
         self.version = version
         self.synced.set()
+        for change, stored in changes:
+            if self.objects.get(change.key) is stored:
+                self._tell(change)
+            yield
+
+    def _changes_by(self, staged: dict[Key, _Stored], version: str) -> Iterator[tuple[Change, _Stored | None]]:
+        for key, held in self.objects.items():
+            # What was remembered since is younger than the list.
+            if key not in staged and not _newer(held.version, version):
+                yield Change(key, held.packed, None), None
+        for key, stored in staged.items():
+            before = self.objects.get(key)
+            if before is None:
+                yield Change(key, None, stored.packed), stored
+            elif before is not stored and not _newer(before.version, stored.version):
+                yield Change(key, before.packed, stored.packed), stored
 
     def store(self, obj: Obj) -> None:
         key, version = key_of(obj), version_of(obj)
@@ -141,13 +158,14 @@ class Cache:
         labels: str = "",
         fields: str = "",
         metadata_only: bool = False,
+        streaming: bool = False,
         project: Callable[[Obj], Obj] = without_managed_fields,
     ) -> None:
         self.resource = resource
         self._address = client.address
         self._copy = _Copy(project)
         scope = Scope(namespace, labels, fields, metadata_only)
-        self._reflector = Reflector(client, resource, scope, self._copy)
+        self._reflector = Reflector(client, resource, scope, self._copy, streaming=streaming)
 
     async def run(self) -> None:
         """Keep the copy current until cancelled."""

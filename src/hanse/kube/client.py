@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 import orjson
 
 from hanse.kube.discovery import Discovery
@@ -61,6 +62,23 @@ class WriteOptions:
 PLAIN = WriteOptions()
 
 
+class PageHead(msgspec.Struct, gc=False):
+    """What a page says of the whole list: its version, and how to ask for the next page."""
+
+    version: str = msgspec.field(default="", name="resourceVersion")
+    token: str = msgspec.field(default="", name="continue")
+
+
+class Page(msgspec.Struct):
+    """A part of a list whose objects are still JSON: decoding a whole page at once would hold up the event loop."""
+
+    metadata: PageHead = msgspec.field(default_factory=PageHead)
+    items: list[msgspec.Raw] | None = None
+
+
+_page_decoder = msgspec.json.Decoder(Page)
+
+
 class Client:
     """Talks to one API server as one user."""
 
@@ -106,31 +124,29 @@ class Client:
         labels: str = "",
         fields: str = "",
         metadata_only: bool = False,
-    ) -> AsyncGenerator[ObjList, None]:
-        """List in pages; every page carries the version of the whole list.
+    ) -> AsyncGenerator[Page, None]:
+        """List in pages of objects that are still encoded; every page carries the version of the whole list.
 
         The next page is on its way while the caller works on the one it got.
         """
         path = resource.path(namespace)
-        accept = _METADATA_LIST if metadata_only else _JSON
+        headers = {"accept": _METADATA_LIST if metadata_only else _JSON}
 
-        def fetch(token: str) -> asyncio.Task[Obj]:
+        def fetch(token: str) -> asyncio.Task[Response]:
             query = _query(limit=str(PAGE_SIZE), labelSelector=labels, fieldSelector=fields)
             if token:
                 query += (("continue", token),)
-            return asyncio.ensure_future(self._json("GET", path, query, accept=accept))
+            return asyncio.ensure_future(self._send(Request("GET", path, query, headers), self._timeout))
 
-        coming: asyncio.Task[Obj] | None = fetch("")
+        coming: asyncio.Task[Response] | None = fetch("")
         try:
             while coming is not None:
-                page = await coming
-                metadata = page.get("metadata") or {}
-                token = metadata.get("continue") or ""
-                coming = fetch(token) if token else None
-                items = page.get("items") or []
-                for item in items:
-                    resource.name_kind(item)
-                yield ObjList(items, str(metadata.get("resourceVersion") or ""))
+                body = (await coming).body
+                coming = None
+                page = _decode_page(body, self.address)
+                if page.metadata.token:
+                    coming = fetch(page.metadata.token)
+                yield page
         finally:
             if coming is not None:
                 coming.cancel()
@@ -142,8 +158,8 @@ class Client:
         version = ""
         async with aclosing(self.pages(resource, namespace, labels=labels, fields=fields)) as pages:
             async for page in pages:
-                items += page.items
-                version = page.resource_version
+                items += [resource.name_kind(orjson.loads(memoryview(item))) for item in page.items or ()]
+                version = page.metadata.version
         return ObjList(items, version)
 
     async def create(
@@ -326,6 +342,13 @@ def _retry_after(answer: Response) -> float | None:
 
 def _query(**parameters: str) -> Query:
     return tuple((name, value) for name, value in parameters.items() if value)
+
+
+def _decode_page(body: bytes, address: str) -> Page:
+    try:
+        return _page_decoder.decode(body)
+    except msgspec.MsgspecError as error:
+        raise Unreachable(address, "it answers, but not as a Kubernetes API server does") from error
 
 
 def _decode(body: bytes, address: str) -> Obj:

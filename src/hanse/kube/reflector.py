@@ -1,17 +1,19 @@
 """Following one kind of one server: a complete list, then the changes, for ever.
 
-The list comes as a stream of initial events where the server offers that, in pages otherwise; nothing that has arrived
-counts before it is complete. After a disconnect the watch resumes where it was; only a version that the server no
-longer keeps (410) leads to a new list.
+The list comes in pages, or as a stream of initial events where that is asked for and the server offers it; nothing
+that has arrived counts before it is complete. After a disconnect the watch resumes where it was; only a version that
+the server no longer keeps (410) leads to a new list.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
+import orjson
 import structlog
 
 from hanse.kube.client import Client
@@ -52,8 +54,8 @@ class Sink(Protocol):
     def stage(self, obj: Obj) -> None:
         """Take one object of a list that is not complete yet."""
 
-    def commit(self, version: str) -> None:
-        """Make the list that was staged the truth as of a version."""
+    def commit(self, version: str) -> Iterator[None]:
+        """Make the list that was staged the truth as of a version, one object a step."""
 
     def store(self, obj: Obj) -> None:
         """Take in a new or changed object."""
@@ -71,14 +73,16 @@ class Sink(Protocol):
 class Reflector:
     """Keeps a sink current with one kind of one server."""
 
-    def __init__(self, client: Client, resource: Resource, scope: Scope, sink: Sink) -> None:
+    def __init__(
+        self, client: Client, resource: Resource, scope: Scope, sink: Sink, *, streaming: bool = False
+    ) -> None:
         self._client = client
         self._runtime = client.runtime
         self._resource = resource
         self._scope = scope
         self._sink = sink
         self._version = ""
-        self._streams_lists = True
+        self._streams_lists = streaming
         self._retry = _FIRST_RETRY_SECONDS
         self._wake = asyncio.Event()
 
@@ -143,13 +147,19 @@ class Reflector:
         )
         async with aclosing(pages):
             async for page in pages:
-                for number, obj in enumerate(page.items, 1):
-                    self._sink.stage(obj)
+                for number, item in enumerate(page.items or (), 1):
+                    self._sink.stage(self._resource.name_kind(orjson.loads(memoryview(item))))
                     if number % _BATCH == 0:
                         await asyncio.sleep(0)
-                version = page.resource_version
+                version = page.metadata.version
+        await self._commit(version)
+
+    async def _commit(self, version: str) -> None:
+        """Make the list count, a part at a time: handlers of ten thousand objects must not hold up the loop."""
+        for number, _ in enumerate(self._sink.commit(version), 1):
+            if number % _BATCH == 0:
+                await asyncio.sleep(0)
         self._version = version
-        self._sink.commit(version)
 
     async def _follow(self, version: str) -> None:
         """Read a watch until the server ends it; without a version it begins with the list."""
@@ -175,7 +185,7 @@ class Reflector:
                 if number % _BATCH == 0:
                     await asyncio.sleep(0)
                 if listing:
-                    listing = not self._take_initial(event.type, event.object)
+                    listing = not await self._take_initial(event.type, event.object)
                 else:
                     self._take(event.type, event.object)
 
@@ -183,13 +193,12 @@ class Reflector:
         if self._version:
             self._sink.connected(None)
 
-    def _take_initial(self, kind: str, obj: Obj) -> bool:
+    async def _take_initial(self, kind: str, obj: Obj) -> bool:
         """Take an event of the list's part of the stream; True when that part has ended."""
         if kind == "BOOKMARK":
             if dig(obj, "metadata", "annotations", _INITIAL_EVENTS_END) != "true":
                 return False
-            self._version = version_of(obj)
-            self._sink.commit(self._version)
+            await self._commit(version_of(obj))
             self._sink.connected(None)
             return True
         self._sink.stage(self._resource.name_kind(obj))

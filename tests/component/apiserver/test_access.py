@@ -177,8 +177,8 @@ async def test_pod_logs_come_from_whoever_has_them(server: ApiServer, api: Api) 
     async def logs(namespace: str, name: str, query: Mapping[str, str]) -> bytes:
         return f"{namespace}/{name} {query.get('container', '')}\n".encode()
 
-    containers = [{"name": "c", "image": "x"}]
-    await api.create("/api/v1/namespaces/default/pods", {"metadata": {"name": "p"}, "spec": {"containers": containers}})
+    spec = {"nodeName": "n", "containers": [{"name": "c", "image": "x"}]}
+    await api.create("/api/v1/namespaces/default/pods", {"metadata": {"name": "p"}, "spec": spec})
     path = "/api/v1/namespaces/default/pods/p/log"
     assert (await api.get(path)).code == 500
     server.pod_logs = logs

@@ -1,4 +1,4 @@
-"""Unmodified kubectl against a served instance: every kubectl that this machine has, the built one and PATH's."""
+"""Unmodified kubectl against a served instance: the built one, PATH's, and one two minor versions older."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.component.apiserver.real_tools import built, is_there, served
+
 DEPLOYMENT = """
 apiVersion: apps/v1
 kind: Deployment
@@ -53,11 +53,11 @@ spec: {size: 3}
 """
 
 
-def kubectls() -> list[str]:
-    """Return every kubectl that can be found; none is a failure of the fixture, not a skip."""
-    built = subprocess.run([ROOT / "components" / "build", "--path"], capture_output=True, text=True, check=True)
-    candidates = [f"{built.stdout.strip()}/kubectl", shutil.which("kubectl") or ""]
-    return [one for one in candidates if one and os.access(one, os.X_OK)]
+def kubectls() -> list[object]:
+    """Return every kubectl that can be found, and the older one that the tests on real components have built."""
+    found = {"built": built("kubernetes", "kubectl"), "path": shutil.which("kubectl") or ""}
+    older = pytest.param(built("kubectl-older", "kubectl"), id="older", marks=pytest.mark.kubernetes)
+    return [*(pytest.param(binary, id=name) for name, binary in found.items() if is_there(binary)), older]
 
 
 class Kubectl:
@@ -84,16 +84,11 @@ class Kubectl:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("served")
-    command = [sys.executable, "-m", "tests.component.apiserver.served", str(folder), "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("https://")
+    with served(tmp_path_factory.mktemp("served")) as folder:
         yield folder
-        process.kill()
 
 
-@pytest.fixture(params=kubectls(), ids=lambda binary: "built" if "components" in binary else "path")
+@pytest.fixture(params=kubectls())
 def kubectl(request: pytest.FixtureRequest, folder: Path, tmp_path: Path) -> Iterator[Kubectl]:
     found = Kubectl(request.param, folder, tmp_path)
     found("create", "namespace", "test")
@@ -216,3 +211,48 @@ def test_access_is_asked_and_refused(kubectl: Kubectl) -> None:
     assert "admin" in kubectl("auth", "whoami")
     refused = kubectl.result("get", "pods", "--context", "bob", "-n", "test")
     assert 'User "bob" cannot list resource "pods"' in refused.stderr
+
+
+EVENT = """
+apiVersion: v1
+kind: Event
+metadata: {name: e, namespace: test}
+involvedObject: {kind: Deployment, name: web, namespace: test}
+reason: Tested
+message: It was tested.
+type: Normal
+count: 3
+"""
+REVISION = """
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: web-%(revision)s
+  labels: {app: web}
+  annotations: {deployment.kubernetes.io/revision: "%(revision)s"}
+  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: %(owner)s, controller: true}]
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: web, pod-template-hash: "%(revision)s"}}
+  template:
+    metadata: {labels: {app: web, pod-template-hash: "%(revision)s"}}
+    spec: {containers: [{name: app, image: "nginx:1.2%(revision)s"}]}
+"""
+
+
+def test_rollouts_are_told_and_undone(kubectl: Kubectl) -> None:
+    kubectl("apply", "-f", "-", text=DEPLOYMENT)
+    owner = kubectl("get", "deploy", "web", "-o", "jsonpath={.metadata.uid}")
+    for revision in "12":
+        kubectl("apply", "-f", "-", text=REVISION % {"revision": revision, "owner": owner})
+    assert [line.split()[0] for line in kubectl("rollout", "history", "deploy/web").splitlines()[2:4]] == ["1", "2"]
+    kubectl("rollout", "undo", "deploy/web", "--to-revision=1")
+    image = "jsonpath={.spec.template.spec.containers[0].image}"
+    assert kubectl("get", "deploy", "web", "-o", image) == "nginx:1.21"
+
+
+def test_events_are_told_and_missing_metrics_are_said(kubectl: Kubectl) -> None:
+    kubectl("apply", "-f", "-", text=EVENT)
+    assert "It was tested." in kubectl("events")
+    assert "Metrics API not available" in kubectl.result("top", "pods").stderr
+    assert "current-context: admin" in kubectl("config", "view")

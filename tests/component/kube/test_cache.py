@@ -152,7 +152,7 @@ async def test_an_expired_version_leads_to_a_new_list_without_a_false_deletion(s
     await client.create(CONFIGMAPS, config("a"))
     wire = client.transport = ExpiringOnce(client.transport)
     wire.streams_lists = streams_lists
-    async with Follower(client, namespace="default") as follower:
+    async with Follower(client, namespace="default", streaming=True) as follower:
         wire.expire = True
         await server.stop_serving()
         server.resume()

@@ -77,12 +77,9 @@ def spin(seconds):
 
 
 @pytest.fixture
-def pages(monkeypatch):
-    """A server that has all its pages ready: what it costs to make them up is no cost of the machinery."""
-    server = GeneratedDeployments(OBJECTS)
-    ready = {(start, start + 500): server._page(start, start + 500) for start in range(0, OBJECTS, 500)}
-    monkeypatch.setattr(server, "_page", lambda start, end: ready[start, end])
-    return server
+def pages():
+    """A server that has everything ready: what it costs to make up objects is no cost of the machinery."""
+    return GeneratedDeployments(OBJECTS, prepared=True)
 
 
 async def test_a_slow_callback_is_caught(callbacks):

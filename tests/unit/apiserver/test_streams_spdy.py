@@ -49,7 +49,8 @@ steps = st.one_of(
 
 @given(st.lists(steps, max_size=12), st.integers(1, 17))
 def test_frames_are_read_as_they_were_written(script: list[tuple[str, int, object]], cut: int) -> None:
-    client, expected, written = Client(), [], b""
+    client, written = Client(), b""
+    expected: list[spdy.Frame] = []
     for kind, number, content in script:
         if kind == "open" and isinstance(content, dict):
             written += client.open(number, content)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hanse.apiserver.builtin import (
+    admission_policies,
     autoscaling,
     batch,
     core_kinds,
@@ -14,6 +15,7 @@ from hanse.apiserver.builtin import (
     pods,
     policies,
     services,
+    webhook_kinds,
     workloads,
 )
 from hanse.apiserver.builtin.strategy import Strategy
@@ -43,10 +45,12 @@ _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "Secret"): core_kinds.SECRET,
     ("", "Service"): services.STRATEGY,
     ("", "ServiceAccount"): core_kinds.SERVICE_ACCOUNT,
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): policies.WEBHOOKS,
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): policies.ADMISSION_POLICY,
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): policies.ADMISSION_BINDING,
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): policies.WEBHOOKS,
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): admission_policies.MUTATING_POLICY,
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): admission_policies.BINDING,
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): webhook_kinds.WEBHOOKS,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): admission_policies.VALIDATING_POLICY,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): admission_policies.BINDING,
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): webhook_kinds.WEBHOOKS,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): crd_rules.STRATEGY,
     ("apps", "ControllerRevision"): workloads.CONTROLLER_REVISION,
     ("apps", "DaemonSet"): workloads.DAEMONSET,

@@ -15,7 +15,7 @@ from hanse.apiserver.status import (
     required_value,
     unsupported_value,
 )
-from hanse.kube.manifest import Obj, dig
+from hanse.kube.manifest import Obj, annotations_of, dig
 
 _SIZE_LIMIT = 1024 * 1024
 _FROZEN = "field is immutable when `immutable` is set"
@@ -113,6 +113,9 @@ def _validate_secret(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     problems += [
         required_value(f"data[{key}]") for key in _NEEDED_KEYS.get(str(obj.get("type")), ()) if key not in data
     ]
+    account = "kubernetes.io/service-account.name"
+    if obj.get("type") == "kubernetes.io/service-account-token" and not annotations_of(obj).get(account):
+        problems.append(required_value(f"metadata.annotations[{account}]"))
     if old is not None and obj.get("type") != old.get("type"):
         problems.append(invalid_value("type", obj.get("type"), "field is immutable"))
     return problems + _frozen_problems(obj, old, ("data",))

@@ -6,6 +6,7 @@ from typing import Any
 
 from hanse.apiserver.builtin.crd_schemas import schema_problems
 from hanse.apiserver.builtin.strategy import Strategy
+from hanse.apiserver.cel.definition_checks import rule_problems
 from hanse.apiserver.names import name_problems
 from hanse.apiserver.status import FieldProblem, invalid_value, required_value
 from hanse.kube.manifest import Obj, dig
@@ -128,8 +129,12 @@ def _version_problems(spec: Obj) -> list[FieldProblem]:
     shared = all(schema == schemas[0] for schema in schemas)
     for place, schema in enumerate(schemas[:1] if shared else schemas):
         field = f"spec.{'validation' if shared and schema is not None else f'versions[{place}].schema'}.openAPIV3Schema"
-        problems += [required_value(field)] if schema is None else schema_problems(schema, field)
+        problems += [required_value(field)] if schema is None else _schema_problems(schema, field)
     return problems
+
+
+def _schema_problems(schema: Obj, field: str) -> list[FieldProblem]:
+    return list(schema_problems(schema, field)) or rule_problems(schema, field)
 
 
 STRATEGY = Strategy(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hanse.apiserver import status
 from hanse.apiserver.builtin.pod_spec import default_pod_spec, pod_spec_problems
 from hanse.apiserver.builtin.strategy import Strategy
-from hanse.apiserver.status import FieldProblem, forbidden_value
+from hanse.apiserver.status import FieldProblem, forbidden_value, invalid_value
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.quantities import parse_quantity
 from hanse.kube.resources import PODS
@@ -119,6 +119,58 @@ def validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     return problems
 
 
+def _only_sizes(new: Obj, old: Obj) -> None:
+    """Leave of an update nothing but the resources of containers."""
+    spec: Obj = {**old["spec"]}
+    for listed in ("containers", "initContainers"):
+        if listed in spec:
+            given = {one.get("name"): one for one in dig(new, "spec", listed, default=None) or []}
+            spec[listed] = [_resized(one, given.get(one["name"], one)) for one in spec[listed]]
+    new["spec"] = spec
+
+
+def _resized(container: Obj, given: Obj) -> Obj:
+    sized: Obj = {name: given[name] for name in ("resources", "resizePolicy") if name in given}
+    return {**container, **sized}
+
+
+def _validate_resize(obj: Obj, old: Obj | None) -> list[FieldProblem]:
+    """Check a pod whose containers get other resources."""
+    problems = pod_spec_problems(obj.get("spec") or {}, "spec")
+    if old is None:
+        return problems
+    if qos_class(obj["spec"]) != qos_class(old["spec"]):
+        told = "Pod QOS Class may not change as a result of resizing"
+        problems.append(invalid_value("spec", dig(obj, "status", "qosClass", default=""), told))
+    for place, (new, was) in enumerate(zip(obj["spec"]["containers"], old["spec"]["containers"], strict=True)):
+        for kind in ("requests", "limits"):
+            if set(dig(was, "resources", kind) or {}) - set(dig(new, "resources", kind) or {}):
+                field = f"spec.containers[{place}].resources.{kind}"
+                problems.append(forbidden_value(field, f"resource {kind} cannot be removed"))
+    return problems
+
+
+def _only_ephemeral(new: Obj, old: Obj) -> None:
+    """Leave of an update nothing but the ephemeral containers."""
+    given = dig(new, "spec", "ephemeralContainers", default=None)
+    kept = {name: value for name, value in old["spec"].items() if name != "ephemeralContainers"}
+    new["spec"] = {**kept, "ephemeralContainers": given} if given else kept
+
+
+def _validate_ephemeral(obj: Obj, old: Obj | None) -> list[FieldProblem]:
+    """Check a pod that gets ephemeral containers; those that it has stay as they are."""
+    problems = pod_spec_problems(obj.get("spec") or {}, "spec")
+    present = {one["name"]: one for one in dig(obj, "spec", "ephemeralContainers", default=None) or []}
+    for one in dig(old, "spec", "ephemeralContainers", default=None) or []:
+        kept = present.get(one["name"])
+        if kept != one:
+            told = (
+                f'existing ephemeral containers "{one["name"]}" may not be {"removed" if kept is None else "changed"}\n'
+            )
+            problems.append(forbidden_value("spec.ephemeralContainers", told))
+    return problems
+
+
 def _was_bound(new: Obj, old: Obj) -> bool:
     return not old.get("nodeName") and _frozen({**new, "nodeName": ""}) == _frozen({**old, "nodeName": ""})
 
@@ -127,7 +179,7 @@ def _frozen(spec: Obj) -> Obj:
     kept = {
         name: value
         for name, value in spec.items()
-        if name not in ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "ephemeralContainers")
+        if name not in ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds")
     }
     if spec.get("schedulingGates") is not None:
         kept.pop("schedulingGates", None)
@@ -141,6 +193,8 @@ def _frozen(spec: Obj) -> Obj:
 STRATEGY = Strategy(
     defaults=defaults,
     validate=validate,
+    part_rules={"ephemeralcontainers": _validate_ephemeral, "resize": _validate_resize},
+    narrow={"ephemeralcontainers": _only_ephemeral, "resize": _only_sizes},
     prepare_create=prepare_create,
     counts_generation=True,
     selectable={

@@ -1,4 +1,4 @@
-"""Networking, policy, access, storage and admission kinds: small sets of defaults and rules each."""
+"""Networking, policy, access and storage kinds: small sets of defaults and rules each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from hanse.apiserver.builtin.strategy import Strategy
 from hanse.apiserver.status import FieldProblem, forbidden_value, invalid_value, required_value, unsupported_value
 from hanse.kube.manifest import Obj, dig
+from hanse.kube.selectors import qualified_name_problems
 
 _RBAC = "rbac.authorization.k8s.io"
 
@@ -83,11 +84,50 @@ def _default_role(obj: Obj) -> None:
 
 
 def _validate_role(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - the shape of every rule
-    return [
-        required_value(f"rules[{place}].verbs", "verbs must contain at least one value")
-        for place, rule in enumerate(obj.get("rules") or ())
-        if not rule.get("verbs")
-    ]
+    problems = []
+    for place, rule in enumerate(obj.get("rules") or ()):
+        problems += _rule_problems(rule, f"rules[{place}]", namespaced=obj.get("kind") == "Role")
+    aggregation = obj.get("aggregationRule")
+    if aggregation is not None:
+        problems += _aggregation_problems(aggregation.get("clusterRoleSelectors") or [])
+    return problems
+
+
+def _rule_problems(rule: Obj, field: str, *, namespaced: bool) -> list[FieldProblem]:
+    problems = []
+    if not rule.get("verbs"):
+        problems.append(required_value(f"{field}.verbs", "verbs must contain at least one value"))
+    urls = rule.get("nonResourceURLs") or []
+    if urls:
+        if namespaced:
+            told = "namespaced rules cannot apply to non-resource URLs"
+            problems.append(invalid_value(f"{field}.nonResourceURLs", urls, told))
+        if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
+            told = "rules cannot apply to both regular resources and non-resource URLs"
+            problems.append(invalid_value(f"{field}.nonResourceURLs", urls, told))
+        return problems
+    if not rule.get("apiGroups"):
+        problems.append(required_value(f"{field}.apiGroups", "resource rules must supply at least one api group"))
+    if not rule.get("resources"):
+        problems.append(required_value(f"{field}.resources", "resource rules must supply at least one resource"))
+    return problems
+
+
+def _aggregation_problems(selectors: list[Obj]) -> list[FieldProblem]:
+    field = "aggregationRule.clusterRoleSelectors"
+    if not selectors:
+        told = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        return [required_value(field, told)]
+    problems = []
+    for place, selector in enumerate(selectors):
+        wrong = [
+            invalid_value(f"{field}[{place}].matchLabels", name, told)
+            for name in selector.get("matchLabels") or {}
+            for told in qualified_name_problems(name)
+        ]
+        if wrong:
+            problems += [*wrong, invalid_value(f"{field}[{place}]", None, "invalid label selector.")]
+    return problems
 
 
 def _default_storage_class(obj: Obj) -> None:
@@ -118,22 +158,6 @@ def _validate_priority_class(obj: Obj, old: Obj | None) -> list[FieldProblem]:
         told = "maximum allowed value of a user defined priority is 1000000000"
         return [forbidden_value("value", told)]
     return []
-
-
-def _default_webhooks(obj: Obj) -> None:
-    for hook in obj.get("webhooks") or ():
-        hook.setdefault("failurePolicy", "Fail")
-        hook.setdefault("matchPolicy", "Equivalent")
-        hook.setdefault("namespaceSelector", {})
-        hook.setdefault("objectSelector", {})
-        hook.setdefault("timeoutSeconds", 10)
-        if obj.get("kind") == "MutatingWebhookConfiguration":
-            hook.setdefault("reinvocationPolicy", "Never")
-        for rule in hook.get("rules") or ():
-            rule.setdefault("scope", "*")
-        service = dig(hook, "clientConfig", "service")
-        if isinstance(service, dict):
-            service.setdefault("port", 443)
 
 
 def _default_slice(obj: Obj) -> None:
@@ -183,9 +207,6 @@ BINDING = Strategy(_default_binding, _validate_binding, name_rule="path")
 ROLE = Strategy(_default_role, _validate_role, name_rule="path")
 STORAGE_CLASS = Strategy(_default_storage_class, _validate_storage_class)
 PRIORITY_CLASS = Strategy(_default_priority_class, _validate_priority_class, counts_generation=True)
-WEBHOOKS = Strategy(_default_webhooks, counts_generation=True)
-ADMISSION_POLICY = Strategy(_with_spec, counts_generation=True, new_status={})
-ADMISSION_BINDING = Strategy(_with_spec, counts_generation=True)
 SLICE = Strategy(_default_slice, _validate_slice, counts_generation=True)
 LEASE = Strategy(_with_spec, _validate_lease, create_on_update=True)
 VOLUME_ATTACHMENT = Strategy(_with_spec, new_status={"attached": False})

@@ -49,3 +49,7 @@ class Strategy:
     needs_version: bool = False
     # What deletes dependents when the caller says nothing ("Background" or "Orphan").
     default_propagation: str = "Background"
+    # Rules of subresources that may change what the object's own path may not.
+    part_rules: Mapping[str, Validate] = field(default_factory=dict)
+    # Takes back, in the new object, what a subresource does not change.
+    narrow: Mapping[str, Callable[[Obj, Obj], None]] = field(default_factory=dict)

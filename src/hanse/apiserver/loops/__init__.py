@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from hanse.apiserver.core import Core
+from hanse.apiserver.loops.aggregated_roles import AggregatedRoles
 from hanse.apiserver.loops.custom_kinds import CustomKinds
 from hanse.apiserver.loops.garbage import GarbageCollector
 from hanse.apiserver.loops.namespaces import Namespaces
+from hanse.apiserver.loops.token_secrets import TokenSecrets
 
 
 class Loops:
     """All loops of one server; each is idle until a change concerns it."""
 
     def __init__(self, core: Core) -> None:
-        self._loops = (CustomKinds(core), Namespaces(core), GarbageCollector(core))
+        self._loops = (
+            CustomKinds(core),
+            AggregatedRoles(core),
+            Namespaces(core),
+            GarbageCollector(core),
+            TokenSecrets(core),
+        )
 
     async def start(self) -> None:
         """Take in what is stored, then follow changes."""

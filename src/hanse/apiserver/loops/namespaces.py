@@ -53,7 +53,7 @@ class Namespaces:
             await self._empty(namespace, record.revision)
             return
         for manifest in _furniture(name, self._core.root_certificate):
-            await make(self._core, manifest)
+            await make(self._core, manifest, agent="kube-controller-manager")
 
     async def _empty(self, namespace: Obj, revision: int) -> None:
         name = namespace["metadata"]["name"]

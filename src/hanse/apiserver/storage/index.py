@@ -57,6 +57,10 @@ class Index:
         held = self._buckets.get(bucket)
         return held.under(prefix) if held else []
 
+    def all(self) -> list[tuple[str, Record]]:
+        """Return every object with its bucket."""
+        return [(name, record) for name, held in self._buckets.items() for record in held.records.values()]
+
     def buckets(self) -> list[str]:
         """Return the names of the buckets that hold anything."""
         return [name for name, held in self._buckets.items() if held.records]

@@ -8,6 +8,7 @@ resourceVersion. Reads are answered from memory at once; a write is visible, and
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -39,6 +40,10 @@ class Change(msgspec.Struct, gc=False, frozen=True):
 
 class StorageError(Exception):
     """The engine could not make a write durable."""
+
+
+class OutOfSpace(StorageError):
+    """There is no room for a write; what was stored before is untouched."""
 
 
 class Stale(Exception):
@@ -87,6 +92,9 @@ class Storage(Protocol):
 
     async def compact(self, revision: int) -> None:
         """Forget the history up to a revision."""
+
+    async def backup(self, path: Path) -> None:
+        """Write all objects of this moment into a new file, without holding writers up; raises StorageError."""
 
     async def close(self) -> None:
         """Release files and threads."""

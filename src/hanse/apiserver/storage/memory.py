@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from hanse.apiserver.storage.index import Index
-from hanse.apiserver.storage.interface import Change, Record, Stale, restamp, stamp
+from hanse.apiserver.storage.interface import Change, Record, Stale, StorageError, restamp, stamp
+from hanse.apiserver.storage.snapshot import write_snapshot
 from hanse.kube.runtime import Runtime
 
 
@@ -15,6 +17,7 @@ class MemoryStorage:
     def __init__(self, *, history: int = 10_000) -> None:
         self._index = Index(history)
         self._publish: Callable[[Change], None] | None = None
+        self._runtime: Runtime | None = None
 
     @property
     def revision(self) -> int:
@@ -22,6 +25,7 @@ class MemoryStorage:
 
     async def open(self, runtime: Runtime, publish: Callable[[Change], None]) -> None:
         self._publish = publish
+        self._runtime = runtime
 
     def get(self, bucket: str, path: str) -> Record | None:
         return self._index.get(bucket, path)
@@ -57,8 +61,17 @@ class MemoryStorage:
     async def compact(self, revision: int) -> None:
         self._index.forget(revision)
 
+    async def backup(self, path: Path) -> None:
+        held, revision = self._index.all(), self._index.revision
+        await self._required_runtime().in_thread(lambda: write_snapshot(path, held, revision))
+
     async def close(self) -> None:
         self._publish = None
+
+    def _required_runtime(self) -> Runtime:
+        if self._runtime is None:
+            raise StorageError("the storage is not open")
+        return self._runtime
 
     def _before(self, bucket: str, path: str, expected: int) -> Record | None:
         before = self._index.get(bucket, path)

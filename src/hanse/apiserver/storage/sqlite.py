@@ -14,32 +14,32 @@ from pathlib import Path
 from typing import Literal
 
 from hanse.apiserver.storage.index import Index
-from hanse.apiserver.storage.interface import Change, Record, Stale, StorageError, restamp, stamp
+from hanse.apiserver.storage.interface import Change, OutOfSpace, Record, Stale, StorageError, restamp, stamp
+from hanse.apiserver.storage.snapshot import SCHEMA, write_snapshot
 from hanse.kube.runtime import Runtime
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS objects (
-    bucket TEXT NOT NULL, path TEXT NOT NULL, revision INTEGER NOT NULL, value BLOB NOT NULL,
-    PRIMARY KEY (bucket, path)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS log (
-    revision INTEGER PRIMARY KEY, bucket TEXT NOT NULL, path TEXT NOT NULL, previous BLOB
-);
-CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-"""
 # A file in use by another process stays so; waiting longer only delays saying it.
 _LOCK_SECONDS = 0.5
 
 
 class SqliteStorage:
-    """Keeps objects in a file that survives kill -9; `synchronous="NORMAL"` trades the last moments for speed."""
+    """Keeps objects in a file that survives kill -9; `synchronous="NORMAL"` trades the last moments for speed.
+
+    With a `quota` the file grows no further than so many bytes; what finds no room is refused with OutOfSpace.
+    """
 
     def __init__(
-        self, path: str | Path, *, synchronous: Literal["FULL", "NORMAL"] = "FULL", history: int = 10_000
+        self,
+        path: str | Path,
+        *,
+        synchronous: Literal["FULL", "NORMAL"] = "FULL",
+        history: int = 10_000,
+        quota: int | None = None,
     ) -> None:
         self._path = Path(path)
         self._synchronous = synchronous
         self._history = history
+        self._quota = quota
         self._index = Index(history)
         self._queue: list[tuple[Change, asyncio.Future[None]]] = []
         self._pending: dict[tuple[str, str], asyncio.Future[None]] = {}
@@ -103,6 +103,11 @@ class SqliteStorage:
         oldest = self._index.oldest
         await self._required_runtime().in_thread(lambda: self._trim(oldest))
 
+    async def backup(self, path: Path) -> None:
+        # Taken from memory: writers neither wait for it nor show in it.
+        held, revision = self._index.all(), self._index.revision
+        await self._required_runtime().in_thread(lambda: write_snapshot(path, held, revision))
+
     async def close(self) -> None:
         if self._database is None:
             return
@@ -144,11 +149,24 @@ class SqliteStorage:
                 try:
                     await runtime.in_thread(lambda changes=changes: self._commit(changes))  # type: ignore[misc]
                 except sqlite3.Error as error:
-                    self._refuse(batch, StorageError(f"the write could not be stored: {error}"))
+                    await self._separately(batch, error)
                 else:
                     self._accept(batch)
         finally:
             self._flusher = None
+
+    async def _separately(self, batch: list[tuple[Change, asyncio.Future[None]]], error: sqlite3.Error) -> None:
+        """Try the writes of a failed batch one by one, so that one that finds no room does not fail the others."""
+        if len(batch) == 1 or not _is_full(error):
+            self._refuse(batch, _refusal(error))
+            return
+        for one in batch:
+            try:
+                await self._required_runtime().in_thread(lambda one=one: self._commit([one[0]]))  # type: ignore[misc]
+            except sqlite3.Error as own:
+                self._refuse([one], _refusal(own))
+            else:
+                self._accept([one])
 
     def _accept(self, batch: list[tuple[Change, asyncio.Future[None]]]) -> None:
         for change, done in batch:
@@ -184,7 +202,10 @@ class SqliteStorage:
         database.execute("PRAGMA journal_mode=WAL")
         database.execute(f"PRAGMA synchronous={self._synchronous}")
         database.execute("PRAGMA locking_mode=EXCLUSIVE")
-        database.executescript(_SCHEMA)
+        database.executescript(SCHEMA)
+        if self._quota is not None:
+            (size,) = database.execute("PRAGMA page_size").fetchone()
+            database.execute(f"PRAGMA max_page_count={max(1, self._quota // size)}")
         for bucket, path, revision, value in database.execute("SELECT bucket, path, revision, value FROM objects"):
             self._index.load(bucket, Record(path, value, revision))
         marks = dict(database.execute("SELECT name, value FROM marks"))
@@ -237,6 +258,15 @@ class SqliteStorage:
         database.execute("DELETE FROM log WHERE revision <= ?", (oldest,))
         database.execute("INSERT OR REPLACE INTO marks VALUES ('oldest', ?)", (oldest,))
         self._trimmed = oldest
+
+
+def _is_full(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+
+
+def _refusal(error: sqlite3.Error) -> StorageError:
+    kind = OutOfSpace if _is_full(error) else StorageError
+    return kind(f"the write could not be stored: {error}")
 
 
 def _why_not_open(path: Path, error: sqlite3.Error) -> str:

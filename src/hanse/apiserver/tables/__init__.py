@@ -52,4 +52,6 @@ def _row(printer: Printer, obj: Obj, include: str, now: float) -> Obj:
             "apiVersion": "meta.k8s.io/v1",
             "metadata": obj["metadata"],
         }
+    else:
+        row["object"] = None
     return row

@@ -25,7 +25,7 @@ async def create_object(call: Call, obj: Obj, *, tracked: bool = True) -> Obj:
     """Store a new object; a generated name that is taken is generated again."""
     generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
     for attempt in range(_NAME_ATTEMPTS):
-        new = prepare_new(call, objects.copy(obj), tracked=tracked)
+        new = await prepare_new(call, objects.copy(obj), tracked=tracked)
         if call.options.dry_run:
             return to_served(call, new)
         try:

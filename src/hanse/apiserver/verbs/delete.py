@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from hanse.apiserver import negotiation, objects, representation, status
+from hanse.apiserver import admission, negotiation, objects, representation, status
 from hanse.apiserver.answers import Answer, answer_object, answer_plain, finish, form_of
 from hanse.apiserver.builtin.crd_rules import CLEANUP
 from hanse.apiserver.core import Call
@@ -140,6 +140,7 @@ async def delete_object(call: Call, options: DeleteOptions) -> tuple[bool, Obj]:
             raise status.not_found(call.served.resource, call.path.name)
         live = core.stored_form(call.served, record.value)
         _check_preconditions(call, options, live)
+        await admission.admit_deletion(call, to_served(call, live))
         marked = _marked(call, options, objects.copy(live))
         gone = is_finished(kind=stored_kind(call), obj=marked)
         if options.dry_run or (marked == live and not gone):

@@ -25,6 +25,7 @@ _TOKEN_EXPIRED = (
 
 async def get(call: Call) -> Answer:
     """Answer with one object."""
+    parse_version(call.options.text("resourceVersion"))
     record = call.core.record(call.served, call.namespace, call.path.name)
     if record is None:
         raise status.not_found(call.served.resource, call.path.name)
@@ -38,6 +39,9 @@ async def list_objects(call: Call) -> Answer:
     records = _records(call, page)
     chosen: list[bytes] = []
     limit = call.options.number("limit")
+    if call.options.text("resourceVersion") == "0":
+        # Any state will do, and upstream has one at hand that it does not cut into pages.
+        limit = 0
     form = form_of(call)
     # Lists of custom kinds come from another list type upstream, which always names its continuation.
     metadata: Obj = {"continue": ""} if call.served.custom and not form.view else {}
@@ -66,37 +70,41 @@ class _Page:
 
 
 def _page_of(call: Call) -> _Page:
+    if call.options.given("sendInitialEvents"):
+        problem = status.forbidden_value("sendInitialEvents", "sendInitialEvents is forbidden for list")
+        raise status.invalid("meta.k8s.io", "ListOptions", "", [problem])
     current = call.core.storage.revision
     token, version = call.options.text("continue"), call.options.text("resourceVersion")
     match = call.options.text("resourceVersionMatch")
+    _check_match(match, version, token)
     if token:
         if version not in ("", "0"):
             raise status.bad_request("specifying resource version is not allowed when using continue")
         revision, start = _read_token(token)
         return _Page(revision if revision > 0 else current, start, exact=revision > 0)
-    _check_match(match, version)
     if match != "Exact":
         _check_not_future(version, current)
         return _Page(current, "", exact=False)
     return _Page(_check_not_future(version, current), "", exact=True)
 
 
-def _check_match(match: str, version: str) -> None:
+def _check_match(match: str, version: str, token: str) -> None:
     if not match:
         return
-    problem = None
+    field, problems = "resourceVersionMatch", []
+    if not version:
+        problems.append(
+            status.forbidden_value(field, "resourceVersionMatch is forbidden unless resourceVersion is provided")
+        )
+    if token:
+        problems.append(status.forbidden_value(field, "resourceVersionMatch is forbidden when continue is provided"))
     if match not in ("Exact", "NotOlderThan"):
-        problem = status.unsupported_value("resourceVersionMatch", match, ("Exact", "NotOlderThan", ""))
-    elif not version:
-        problem = status.forbidden_value(
-            "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"
-        )
+        problems.append(status.unsupported_value(field, match, ("Exact", "NotOlderThan", "")))
     elif match == "Exact" and version == "0":
-        problem = status.forbidden_value(
-            "resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-        )
-    if problem is not None:
-        raise status.invalid("meta.k8s.io", "ListOptions", "", [problem])
+        told = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+        problems.append(status.forbidden_value(field, told))
+    if problems:
+        raise status.invalid("meta.k8s.io", "ListOptions", "", problems)
 
 
 def _check_not_future(version: str, current: int) -> int:

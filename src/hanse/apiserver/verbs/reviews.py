@@ -1,23 +1,20 @@
-"""Questions that are asked by creating: who am I, what may I, whose token is this, give me a token."""
+"""Questions that are asked by creating: who am I, what may I, whose token is this."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from hanse.apiserver import status
 from hanse.apiserver.answers import Answer, answer_plain
 from hanse.apiserver.authorization import Attributes, authorize, rules_for
 from hanse.apiserver.core import Call
 from hanse.apiserver.identity import Identity
-from hanse.apiserver.negotiation import read_body
 from hanse.apiserver.schema_checks import check_shape
-from hanse.apiserver.verbs.bodies import read_manifest
+from hanse.apiserver.service_accounts import AUDIENCES, TokenRefused, common_audiences, identity_of_token
+from hanse.apiserver.verbs.bodies import place, read_manifest
 from hanse.apiserver.verbs.writing import own_fields
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.runtime import timestamp
-
-_DEFAULT_TOKEN_SECONDS = 3600
 
 
 async def self_subject_review(call: Call) -> Answer:
@@ -31,10 +28,18 @@ async def self_subject_review(call: Call) -> Answer:
 async def token_review(call: Call) -> Answer:
     """Tell whose token something is."""
     review = _read(call)
-    identity = call.core.tokens.get(str(dig(review, "spec", "token", default="")))
+    token = str(dig(review, "spec", "token", default=""))
+    if not token:
+        raise status.bad_request("token is required for TokenReview in authentication")
+    audiences = dig(review, "spec", "audiences") or list(AUDIENCES)
+    try:
+        identity = call.core.tokens.get(token) or identity_of_token(call.core, token, audiences)
+    except TokenRefused as refused:
+        return _answer(call, review, {"user": {}, "error": f"[invalid bearer token, {refused}]"})
     if identity is None:
         return _answer(call, review, {"user": {}, "error": "invalid bearer token"})
-    return _answer(call, review, {"authenticated": True, "user": _user_info(identity)})
+    told = {"authenticated": True, "user": _user_info(identity)}
+    return _answer(call, review, {**told, "audiences": common_audiences(call.core, token, audiences)})
 
 
 async def self_access_review(call: Call) -> Answer:
@@ -46,12 +51,10 @@ async def self_access_review(call: Call) -> Answer:
 async def access_review(call: Call) -> Answer:
     """Tell whether somebody may do something."""
     review = _read(call)
+    place(call, review)
     spec = review.get("spec") or {}
-    if not spec.get("user") and not spec.get("groups"):
-        problem = status.required_value("spec.user", "at least one of user or group must be specified")
-        resource = call.served.resource
-        raise status.invalid(resource.group, resource.kind, "", [problem])
-    somebody = Identity(str(spec.get("user") or ""), tuple(spec.get("groups") or ()))
+    extra = {str(key).lower(): tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
+    somebody = Identity(str(spec.get("user") or ""), tuple(spec.get("groups") or ()), str(spec.get("uid") or ""), extra)
     return _answer(call, review, _decided(call, somebody, review))
 
 
@@ -61,38 +64,14 @@ async def rules_review(call: Call) -> Answer:
     namespace = str(dig(review, "spec", "namespace", default=""))
     if not namespace:
         raise status.bad_request("no namespace on request")
-    everything = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, {"verbs": ["*"], "nonResourceURLs": ["*"]}]
-    rules = (
-        everything if call.identity.is_master else [one for one, _ in rules_for(call.core, call.identity, namespace)]
-    )
+    rules = [one for one, _ in rules_for(call.core, call.identity, namespace)]
     told = {
-        "resourceRules": [rule for rule in rules if rule.get("resources")],
-        "nonResourceRules": [rule for rule in rules if rule.get("nonResourceURLs")],
+        "resourceRules": [_in_order(rule) for rule in rules if rule.get("resources")],
+        "nonResourceRules": [_in_order(rule) for rule in rules if rule.get("nonResourceURLs")],
         "incomplete": False,
     }
-    return _answer(call, review, told)
-
-
-async def token_request(call: Call) -> Answer:
-    """Issue a bearer token for a service account."""
-    wanted = _token_request(call)
-    if call.core.record(call.served, call.namespace, call.path.name) is None:
-        raise status.not_found(call.served.resource, call.path.name)
-    seconds = dig(wanted, "spec", "expirationSeconds", default=_DEFAULT_TOKEN_SECONDS)
-    if not isinstance(seconds, int):
-        raise status.bad_request("spec.expirationSeconds must be an integer")
-    token = call.core.runtime.secret()
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{call.namespace}")
-    call.core.tokens[token] = Identity(f"system:serviceaccount:{call.namespace}:{call.path.name}", groups)
-    expires = timestamp(call.core.runtime.now() + seconds)
-    told = {
-        "kind": "TokenRequest",
-        "apiVersion": "authentication.k8s.io/v1",
-        "metadata": {"name": call.path.name, "namespace": call.namespace},
-        "spec": {**dig(wanted, "spec", default={}), "expirationSeconds": seconds},
-        "status": {"token": token, "expirationTimestamp": expires},
-    }
-    return answer_plain(call, told, 201)
+    review = {"kind": review["kind"], "apiVersion": review["apiVersion"], "metadata": {}, "spec": {}, "status": told}
+    return answer_plain(call, review, 201)
 
 
 def _read(call: Call) -> Obj:
@@ -101,11 +80,9 @@ def _read(call: Call) -> Obj:
     return review
 
 
-def _token_request(call: Call) -> Obj:
-    body: Any = read_body(call.request.body, call.request.headers)
-    if not isinstance(body, dict):
-        raise status.bad_request("the token request is not an object")
-    return body
+def _in_order(rule: Obj) -> Obj:
+    names = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+    return {name: rule[name] for name in names if rule.get(name)}
 
 
 def _answer(call: Call, review: Obj, told: Obj) -> Answer:
@@ -115,25 +92,24 @@ def _answer(call: Call, review: Obj, told: Obj) -> Answer:
 
 
 def _user_info(identity: Identity) -> Obj:
-    info: Obj = {"username": identity.user, "groups": list(identity.all_groups())}
+    info: Obj = {"username": identity.user}
     if identity.uid:
         info["uid"] = identity.uid
+    info["groups"] = list(identity.all_groups())
+    if identity.extra:
+        info["extra"] = {key: list(values) for key, values in identity.extra.items()}
     return info
 
 
 def _decided(call: Call, identity: Identity, review: Obj) -> Obj:
-    asked = dig(review, "spec", "resourceAttributes")
+    problems = _problems(call, review)
+    if problems:
+        raise status.invalid(call.served.resource.group, "", "", problems)
     path = dig(review, "spec", "nonResourceAttributes")
-    if (asked is None) == (path is None):
-        problem = status.invalid_value(
-            "spec.resourceAttributes",
-            asked,
-            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
-        )
-        raise status.invalid(call.served.resource.group, "", "", [problem])
     if path is not None:
         attributes = Attributes(path.get("verb", ""), path=path.get("path", ""))
     else:
+        asked = dig(review, "spec", "resourceAttributes")
         attributes = Attributes(
             asked.get("verb", ""),
             asked.get("group", ""),
@@ -147,6 +123,40 @@ def _decided(call: Call, identity: Identity, review: Obj) -> Obj:
     if decision.reason:
         told["reason"] = decision.reason
     return told
+
+
+def _problems(call: Call, review: Obj) -> list[status.FieldProblem]:
+    spec = review.get("spec") or {}
+    asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    problems = []
+    if asked is not None and path is not None:
+        told = "cannot be specified in combination with resourceAttributes"
+        problems.append(status.invalid_value("spec.nonResourceAttributes", path, told))
+    if asked is None and path is None:
+        told = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        problems.append(status.invalid_value("spec.resourceAttributes", None, told))
+    kind = call.served.resource.kind
+    if kind != "SelfSubjectAccessReview" and not spec.get("user") and not spec.get("groups"):
+        problems.append(status.invalid_value("spec.user", "", "at least one of user or group must be specified"))
+    local = kind == "LocalSubjectAccessReview"
+    allowed = ("managedFields", "namespace") if local else ("managedFields",)
+    if any(name not in allowed for name in review["metadata"]):
+        told = "must be empty except for namespace" if local else "must be empty"
+        shown = own_fields(call, review, None)["metadata"]
+        problems.append(status.invalid_value("metadata", shown, told))
+    if local:
+        problems += _local_problems(call.namespace, asked, path)
+    return problems
+
+
+def _local_problems(namespace: str, asked: Obj | None, path: Obj | None) -> list[status.FieldProblem]:
+    problems = []
+    if asked is not None and asked.get("namespace", "") != namespace:
+        told = "must match metadata.namespace"
+        problems.append(status.invalid_value("spec.resourceAttributes.namespace", asked.get("namespace", ""), told))
+    if path is not None:
+        problems.append(status.invalid_value("spec.nonResourceAttributes", path, "disallowed on this kind of request"))
+    return problems
 
 
 REVIEWS: dict[str, Callable[[Call], Awaitable[Answer]]] = {

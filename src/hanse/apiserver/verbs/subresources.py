@@ -1,4 +1,4 @@
-"""Parts of objects with paths of their own: scale, binding, eviction, finalize, log."""
+"""Parts of objects with paths of their own: binding, eviction, finalize."""
 
 from __future__ import annotations
 
@@ -88,13 +88,3 @@ async def finalize(call: Call) -> Answer:
         return live
 
     return answer_object(call, await change_object(call, finalized, subresource="finalize"))
-
-
-async def log(call: Call) -> Answer:
-    """Answer with what a pod's container printed."""
-    if call.core.record(call.served, call.namespace, call.path.name) is None:
-        raise status.not_found(call.served.resource, call.path.name)
-    if call.core.pod_logs is None:
-        raise status.internal("there is no kubelet that could be asked for logs")
-    text = await call.core.pod_logs(call.namespace, call.path.name, call.options.as_mapping())
-    return Answer(200, text, "text/plain")

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hanse.apiserver import admission, objects, status
 from hanse.apiserver.core import Call
+from hanse.apiserver.escalation import check_escalation
 from hanse.apiserver.names import metadata_problems
 from hanse.apiserver.registry import Served
+from hanse.apiserver.requests import Options
 from hanse.apiserver.schema_checks import check_shape, custom_problems, fill_custom_defaults
 from hanse.apiserver.storage import Stale
+from hanse.kube.errors import BadRequest
 from hanse.kube.manifest import Obj
+from hanse.kube.patches.field_types import UntypedError
 from hanse.kube.patches.server_side_apply import track_update
 from hanse.kube.runtime import timestamp
 
 Transform = Callable[[Obj], Obj]
+_UNKNOWN_DROPPED = Options((("fieldValidation", "Ignore"),))
 _SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
 
@@ -41,7 +47,7 @@ def to_served(call: Call, obj: Obj) -> Obj:
     return {**call.served.conversion.from_stored(obj), "kind": resource.kind, "apiVersion": resource.api_version}
 
 
-def prepare_new(call: Call, obj: Obj, *, tracked: bool = True) -> Obj:
+async def prepare_new(call: Call, obj: Obj, *, tracked: bool = True) -> Obj:
     """Make a submitted manifest into the object that will be stored, or refuse it.
 
     Field ownership is settled before the server fills in what it alone decides, so that nobody owns that.
@@ -61,6 +67,8 @@ def prepare_new(call: Call, obj: Obj, *, tracked: bool = True) -> Obj:
     if tracked:
         obj = own_fields(call, obj, None)
     admission.admit_new(call, kind, obj)
+    mutated = await admission.mutate(call, to_served(call, obj), None, lambda given: _completed(call, given))
+    obj = to_stored(call, mutated)
     metadata = obj["metadata"]
     metadata["uid"] = call.core.runtime.uid()
     metadata["creationTimestamp"] = timestamp(call.core.runtime.now())
@@ -69,11 +77,12 @@ def prepare_new(call: Call, obj: Obj, *, tracked: bool = True) -> Obj:
     _reset_status(kind, obj)
     kind.strategy.prepare_create(obj)
     admission.allocate(call, kind, obj, None)
-    _validate(kind, obj, None)
+    _validate(call, kind, obj, None)
+    await admission.validate(call, to_served(call, obj), None)
     return obj
 
 
-def prepare_change(call: Call, new: Obj, old: Obj, subresource: str = "", *, tracked: bool = True) -> Obj:
+async def prepare_change(call: Call, new: Obj, old: Obj, subresource: str = "", *, tracked: bool = True) -> Obj:
     """Make a submitted manifest into the next state of a stored object, or refuse it."""
     check_shape(call, new)
     new = to_stored(call, new)
@@ -83,32 +92,58 @@ def prepare_change(call: Call, new: Obj, old: Obj, subresource: str = "", *, tra
     fill_custom_defaults(kind, new)
     if tracked:
         new = own_fields(call, new, old, subresource)
+    before = to_served(call, old)
+    mutated = await admission.mutate(
+        call, to_served(call, new), before, lambda given: _completed(call, given), subresource=subresource
+    )
+    new = to_stored(call, mutated)
     if subresource == "status":
         new = _only_status(kind, new, old)
     elif subresource != "finalize":
         if kind.has_status and subresource != "binding":
             _keep(new, old, "status")
+        if subresource in kind.strategy.narrow:
+            kind.strategy.narrow[subresource](new, old)
         kind.strategy.prepare_update(new, old)
     if subresource in ("", "scale"):
         admission.allocate(call, kind, new, old)
     if kind.strategy.counts_generation and _counted(kind, new) != _counted(kind, old):
         new["metadata"]["generation"] = int(old["metadata"].get("generation") or 0) + 1
-    _validate(kind, new, old)
+    _validate(call, kind, new, old)
+    await admission.validate(call, to_served(call, new), before, subresource=subresource)
     return new
+
+
+def _completed(call: Call, obj: Obj) -> Obj:
+    """Make what a webhook or policy gave whole again, as if the client had sent it."""
+    obj = objects.copy(obj)
+    try:
+        check_shape(replace(call, options=_UNKNOWN_DROPPED), obj)
+    except BadRequest as error:
+        # What a mutator broke is not the client's fault.
+        raise status.internal(error.message.partition(": ")[2]) from None
+    stored, kind = to_stored(call, obj), stored_kind(call)
+    kind.strategy.defaults(stored)
+    fill_custom_defaults(kind, stored)
+    return to_served(call, stored)
 
 
 def own_fields(call: Call, new: Obj, old: Obj | None, subresource: str = "") -> Obj:
     """Record in managedFields which of the fields this client wrote."""
     kind = stored_kind(call)
-    return track_update(
-        old,
-        new,
-        manager=call.manager,
-        schema=kind.schema(),
-        now=timestamp(call.core.runtime.now()),
-        subresource=subresource,
-        ignore=reset_fields(kind, subresource),
-    )
+    try:
+        return track_update(
+            old,
+            new,
+            manager=call.manager,
+            schema=kind.schema(),
+            now=timestamp(call.core.runtime.now()),
+            subresource=subresource,
+            ignore=reset_fields(kind, subresource),
+        )
+    except UntypedError:
+        # Elements that cannot be told apart belong to nobody; the kind's rules refuse them in better words.
+        return new
 
 
 def reset_fields(kind: Served, subresource: str) -> tuple[tuple[str, ...], ...]:
@@ -136,7 +171,7 @@ async def change_object(call: Call, transform: Transform, *, subresource: str = 
         live = to_served(call, stored)
         wanted = transform(objects.copy(live))
         check_preconditions(call, wanted, live)
-        new = prepare_change(call, wanted, stored, subresource, tracked=tracked)
+        new = await prepare_change(call, wanted, stored, subresource, tracked=tracked)
         new["metadata"]["resourceVersion"] = str(record.revision)
         if new == stored or call.options.dry_run:
             return to_served(call, new)
@@ -237,7 +272,8 @@ def _counted(kind: Served, obj: Obj) -> Obj:
     return {name: value for name, value in obj.items() if name not in skipped}
 
 
-def _validate(kind: Served, new: Obj, old: Obj | None) -> None:
+def _validate(call: Call, kind: Served, new: Obj, old: Obj | None) -> None:
+    check_escalation(call, kind, new, old)
     problems = (
         metadata_problems(new["metadata"], kind.strategy.name_rule)
         if new["metadata"].get("name")
@@ -245,8 +281,9 @@ def _validate(kind: Served, new: Obj, old: Obj | None) -> None:
     )
     if old is not None:
         problems += _metadata_changes(new["metadata"], old["metadata"])
-    problems += kind.strategy.validate(new, old)
-    problems += custom_problems(kind, new)
+    rules = kind.strategy.part_rules.get(call.path.subresource, kind.strategy.validate)
+    problems += rules(new, old)
+    problems += custom_problems(call, kind, new, old)
     if problems:
         resource = kind.resource
         raise status.invalid(resource.group, resource.kind, str(new["metadata"].get("name") or ""), problems)

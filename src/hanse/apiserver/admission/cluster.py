@@ -1,4 +1,4 @@
-"""What a real server's built-in admission does: namespaces, service accounts, priorities, addresses."""
+"""What a cluster decides about objects by itself: namespaces, service accounts, priorities, addresses."""
 
 from __future__ import annotations
 

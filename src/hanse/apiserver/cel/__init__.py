@@ -1,0 +1,10 @@
+"""CEL, the expression language of CRD rules and admission policies, as a kube-apiserver speaks it.
+
+`compile_rule` gives a `Rule`; everything else in this package is what a Rule is made from: the types of the
+variables, the functions that Kubernetes adds to the language, and the sentences of its errors. The engine is the
+optional dependency `hanse[cel]`; without it `EngineMissing` is raised where an expression would be compiled.
+"""
+
+from hanse.apiserver.cel.rule import CompileError, EngineMissing, EvaluationError, Rule, compile_rule
+
+__all__ = ["CompileError", "EngineMissing", "EvaluationError", "Rule", "compile_rule"]

@@ -1,0 +1,60 @@
+"""Paths that are no resources, discovery, and what is not there."""
+
+from __future__ import annotations
+
+from tests.contract.step import AGGREGATED, YAML, Step, get, post, put
+
+GROUPS = (
+    "apps/v1",
+    "events.k8s.io/v1",
+    "authentication.k8s.io/v1",
+    "authorization.k8s.io/v1",
+    "autoscaling/v2",
+    "autoscaling/v1",
+    "batch/v1",
+    "networking.k8s.io/v1",
+    "policy/v1",
+    "rbac.authorization.k8s.io/v1",
+    "storage.k8s.io/v1",
+    "admissionregistration.k8s.io/v1",
+    "apiextensions.k8s.io/v1",
+    "scheduling.k8s.io/v1",
+    "coordination.k8s.io/v1",
+    "discovery.k8s.io/v1",
+)
+
+STEPS: list[Step] = [
+    get("plain/version", "/version"),
+    get("plain/healthz", "/healthz", accept=""),
+    get("plain/livez", "/livez", accept=""),
+    get("plain/readyz", "/readyz", accept=""),
+    get("plain/livez ping", "/livez/ping", accept=""),
+    get("plain/unknown path", "/nowhere", accept=""),
+    get("plain/unknown group", "/apis/nowhere.example.com/v1"),
+    get("plain/unknown version of a group", "/apis/apps/v9"),
+    get("plain/unknown version of a kind", "/apis/apps/v9/namespaces/default/deployments"),
+    get("plain/unknown kind of a group", "/apis/apps/v1/namespaces/default/gadgets"),
+    get("plain/unknown kind of core", "/api/v1/namespaces/default/gadgets"),
+    get("plain/unknown group with a kind", "/apis/nowhere.example.com/v1/namespaces/default/gadgets"),
+    get("plain/removed group", "/apis/extensions/v1beta1/namespaces/default/deployments"),
+    get("plain/removed version", "/apis/batch/v1beta1/namespaces/default/cronjobs"),
+    get("plain/unknown subresource", "/api/v1/namespaces/default/configmaps/x/gadget"),
+    get("plain/status of a kind without one", "/api/v1/namespaces/default/configmaps/x/status"),
+    get("plain/a double slash", "/api/v1//namespaces"),
+    get("plain/a trailing slash", "/api/v1/namespaces/"),
+    post("plain/post to discovery", "/apis/apps/v1", {}),
+    put("plain/put to a collection", "/api/v1/namespaces/default/configmaps", {}),
+    post("plain/post to an object", "/api/v1/namespaces/default/configmaps/x", {}),
+    Step("plain/patch a collection", "PATCH", "/api/v1/namespaces/default/configmaps", {}),
+    Step("plain/an unknown method", "BREW", "/api/v1/namespaces/default/configmaps"),
+    get("discovery/api", "/api"),
+    get("discovery/apis", "/apis"),
+    get("discovery/one group", "/apis/apps"),
+    get("discovery/group with two versions", "/apis/autoscaling"),
+    get("discovery/core", "/api/v1"),
+    *(get(f"discovery/{group}", f"/apis/{group}") for group in GROUPS),
+    get("discovery/aggregated core", "/api", accept=AGGREGATED),
+    get("discovery/aggregated groups", "/apis", accept=AGGREGATED),
+    get("discovery/as yaml", "/apis/apps", accept=YAML),
+    get("openapi/a group's paths", "/openapi/v3/nowhere"),
+]
