@@ -22,7 +22,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install install-dev lock run test lint bench kubernetes kubernetes-path test-kubernetes clean
+.PHONY: help install install-dev lock run test coverage lint bench kubernetes kubernetes-path test-kubernetes clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -59,7 +59,10 @@ lock: ## Choose all versions anew and write both lock files (needs uv)
 run: $(RUNTIME_STAMP) ## Start a federation of three simulated clusters, data in DATA_DIR (default ~/.hanse)
 	@$(BIN)/hanse up --data-dir "$(DATA_DIR)"
 
-test: $(DEV_STAMP) ## Run all tests that need nothing but Python, with a coverage summary
+test: $(DEV_STAMP) ## Run all tests that need nothing but Python and kubectl
+	$(BIN)/pytest $(TESTS) -m "not kubernetes" -n $(WORKERS)
+
+coverage: $(DEV_STAMP) ## The same, slower, with a coverage summary
 	@$(BIN)/coverage erase
 	$(BIN)/coverage run --parallel-mode -m pytest $(TESTS) -m "not kubernetes" -n $(WORKERS)
 	@$(BIN)/coverage combine --quiet

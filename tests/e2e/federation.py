@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+import pytest
+
 from tests.kubernetes.real import HOST, MEMBER, RealCluster, real_clusters, wait_until
-from tests.kubernetes.real.components import CHECKOUT, components_folder
+from tests.kubernetes.real.components import CHECKOUT, find_kubectl
 
 MEMBERS = ("ap-south", "eu-west", "us-east")
 HANSE = [sys.executable, "-m", "hanse"]
@@ -62,7 +64,10 @@ class EmbeddedFederation:
     def __init__(self, folder: Path) -> None:
         self.data_dir = folder / "data"
         self._home = folder
-        self._kubectl = [str(components_folder() / "kubectl"), f"--kubeconfig={self.data_dir}/kubeconfig"]
+        kubectl = find_kubectl()
+        if kubectl is None:
+            pytest.skip("kubectl is neither built (make kubernetes) nor installed")
+        self._kubectl = [str(kubectl), f"--kubeconfig={self.data_dir}/kubeconfig"]
 
     def up(self) -> None:
         run([*HANSE, "up", "--detach", "--data-dir", str(self.data_dir)], home=self._home)

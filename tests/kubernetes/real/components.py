@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,16 @@ _NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"
 
 class ComponentsMissingError(Exception):
     """The real components have not been built or given."""
+
+
+def find_kubectl() -> Path | None:
+    """Return the kubectl that was built, else the one on PATH; None where there is neither."""
+    found = subprocess.run([CHECKOUT / "components" / "build", "--path"], capture_output=True, text=True, check=False)
+    built = Path(found.stdout.strip() or "/nowhere") / "kubectl"
+    if os.access(built, os.X_OK):
+        return built
+    installed = shutil.which("kubectl")
+    return Path(installed) if installed else None
 
 
 def components_folder() -> Path:
