@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hanse.kube import Client, Kubeconfig, SystemRuntime
+from hanse.kube import Client, Kubeconfig, SystemRuntime, is_true
 from hanse.kube.http import HttpTransport
 from hanse.kube.resources import Resource
 from hanse.kube.watch import WatchEvent
@@ -86,6 +86,18 @@ def operating(folder: Path) -> Iterator[Path]:
             operator.terminate()
 
 
+async def established(client: Client) -> None:
+    """Wait until the custom kind is served."""
+    definition = await client.get(CRDS, "greetings.example.com")
+    if is_true(definition.get("status", {}).get("conditions"), "Established"):
+        return
+    version = definition["metadata"]["resourceVersion"]
+    async with asyncio.timeout(30), aclosing(client.watch(CRDS, version=version)) as events:
+        async for event in events:
+            if is_true(event.object.get("status", {}).get("conditions"), "Established"):
+                return
+
+
 async def until(client: Client, happens: Callable[[WatchEvent], bool]) -> None:
     """Watch the greetings from their beginning until something happens."""
     async with asyncio.timeout(30), aclosing(client.watch(GREETINGS, "default", version="")) as events:
@@ -97,6 +109,7 @@ async def until(client: Client, happens: Callable[[WatchEvent], bool]) -> None:
 async def test_an_operator_greets_follows_changes_and_lets_go(folder: Path) -> None:
     client = Client(HttpTransport(Kubeconfig.load(folder / "kubeconfig").endpoint("admin")), SystemRuntime())
     await client.create(CRDS, DEFINITION)
+    await established(client)
     with operating(folder) as log:
         try:
             await client.create(GREETINGS, GREETING)
