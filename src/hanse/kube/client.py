@@ -25,8 +25,7 @@ from hanse.kube.transport import Query, Request, Response, Transport, Unreachabl
 from hanse.kube.watch import WatchEvent, read_events
 
 FIELD_MANAGER = "hanse"
-# A page is decoded in one go; larger ones would hold the event loop up.
-PAGE_SIZE = 250
+PAGE_SIZE = 500
 _JSON = "application/json"
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
