@@ -89,10 +89,6 @@ class Engine:
             # A namespace goes when the last object in it has gone.
             self._controller.queue.add(Ref(NAMESPACES, change.key._replace(namespace="", name=change.key.namespace)))
 
-    def _copy_changed(self, ref: Ref, change: Change) -> None:
-        del change
-        self._report_soon(ref)
-
     def _view_changed(self, resource: Resource) -> None:
         """Look at the sources of a kind again: a member can be relied on for it now, or no longer."""
         cache = self._sources[resource]
@@ -118,7 +114,7 @@ class Engine:
         side = MemberSide(member, list(self._sources), self._desk)
         self._members[member.name] = side
         try:
-            await side.run(self._copy_changed, self._view_changed)
+            await side.run(self._report_soon, self._view_changed)
         finally:
             if self._members.get(member.name) is side:
                 del self._members[member.name]

@@ -71,7 +71,7 @@ class MemberSide:
             refusal = f"its {ref.resource.plural} cannot be followed: {cache.last_error or 'no complete list has come'}"
         return Observation(seen=False, copy=cache.get(ref.key) if cache.synced else None, refusal=refusal)
 
-    async def run(self, changed: Callable[[Ref, Change], None], view_changed: Callable[[Resource], None]) -> None:
+    async def run(self, changed: Callable[[Ref], None], view_changed: Callable[[Resource], None]) -> None:
         """Work until cancelled; `changed` hears of every change of a copy, `view_changed` of kinds seen or lost."""
         async with asyncio.TaskGroup() as tasks:
             for resource, cache in self._caches.items():
@@ -81,14 +81,14 @@ class MemberSide:
                 tasks.create_task(self._give_up_waiting(resource, view_changed))
             tasks.create_task(self._controller.run())
 
-    def _following(self, resource: Resource, changed: Callable[[Ref, Change], None]) -> Handler:
+    def _following(self, resource: Resource, changed: Callable[[Ref], None]) -> Handler:
         def copy_changed(change: Change) -> None:
             ref = Ref(resource, change.key)
             self.enqueue(ref)
             if resource == NAMESPACES:
                 # What could not be made without its namespace can be now.
                 self._look_at(lambda other: other.key.namespace == change.key.name)
-            changed(ref, change)
+            changed(ref)
 
         return copy_changed
 

@@ -2,25 +2,13 @@
 
 import asyncio
 import os
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from hanse.apiserver import CertificateAuthority
 from hanse.kube import SystemRuntime
 from tests.component.simulator.harness import running, world, write_kubeconfig
-
-CHECKOUT = Path(__file__).resolve().parents[3]
-
-
-def find_kubectl():
-    recipe = CHECKOUT / "components" / "build"
-    folder = subprocess.run([recipe, "--path"], capture_output=True, text=True, check=False).stdout.strip()
-    built = Path(folder or "/nowhere", "kubectl")
-    return str(built) if os.access(built, os.X_OK) else shutil.which("kubectl")
-
+from tests.kubernetes.real.components import find_kubectl
 
 KUBECTL = find_kubectl()
 
