@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import select
+import signal
 import stat
 import sys
 
@@ -354,3 +355,15 @@ async def test_a_hanging_plugin_is_ended_after_a_while(plugin):
         f"kubeconfig x: users[u].exec: the plugin {plugin.path} did not answer within 2 s; "
         "run it by hand to see what it waits for"
     )
+
+
+async def test_what_a_plugin_left_holding_its_output_does_not_keep_its_end_from_being_told(plugin, tmp_path):
+    plugin.write(f"#!/bin/sh\nsetsid sh -c 'echo $$ > {tmp_path}/agent; exec sleep 60' &\n")
+    credentials = PluginCredentials(Endpoint("https://x", origin=ORIGIN), plugin.value(), MovableRuntime(), seconds=2.0)
+
+    try:
+        with pytest.raises(CredentialsError, match="did not answer within 2 s"):
+            async with asyncio.timeout(60):
+                await credentials.current()
+    finally:
+        os.kill(int((tmp_path / "agent").read_text()), signal.SIGKILL)

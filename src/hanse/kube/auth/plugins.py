@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE
 from typing import Any
 
 import orjson
@@ -90,9 +90,10 @@ class PluginCredentials:
         return self._held
 
     async def _output(self) -> bytes:
-        plugin = self._plugin
+        plugin, loop = self._plugin, asyncio.get_running_loop()
         try:
-            process = await asyncio.create_subprocess_exec(
+            process, printed = await loop.subprocess_exec(
+                _Printed,
                 plugin.command,
                 *plugin.arguments,
                 stdin=DEVNULL,
@@ -106,25 +107,21 @@ class PluginCredentials:
             raise CredentialsError(self._sentence(f"was not found; {plugin.install_hint or 'install it'}")) from error
         except OSError as error:
             raise CredentialsError(self._sentence(f"cannot be run: {error.strerror}")) from error
-        code = None
         try:
             async with asyncio.timeout(self._seconds):
-                output = await _read_all(process)
-                code = await process.wait()
+                await printed.complete.wait()
         except TimeoutError as error:
             why = f"did not answer within {self._seconds:g} s; run it by hand to see what it waits for"
             raise CredentialsError(self._sentence(why)) from error
         finally:
-            # One that ended by itself may leave an agent of its own behind.
-            if code is None:
-                await _end(process)
-        if output is None:
+            await _end(process, printed)
+        if len(printed.output) > _OUTPUT_BYTES:
             raise CredentialsError(
                 self._sentence(f"printed more than {_OUTPUT_BYTES} bytes, which is no ExecCredential")
             )
-        if code:
+        if code := process.get_returncode():
             raise CredentialsError(self._sentence(f"ended with code {code}; run it by hand to see why"))
-        return output
+        return bytes(printed.output)
 
     def _sentence(self, why: str) -> str:
         return f"{self._name}: the plugin {self._plugin.command} {why}"
@@ -202,25 +199,40 @@ def _expiration(status: dict[str, Any]) -> float | None:
         raise ValueError("printed a status.expirationTimestamp that is not a time") from None
 
 
-async def _read_all(process: Process) -> bytes | None:
-    """Return everything that is printed; None where that is too much."""
-    stream, output = process.stdout, bytearray()
-    while stream is not None and (chunk := await stream.read(65536)):
-        output += chunk
-        if len(output) > _OUTPUT_BYTES:
-            _kill(process)
-            return None
-    return bytes(output)
+class _Printed(asyncio.SubprocessProtocol):
+    """What a plugin prints, and when there is no more to wait for."""
+
+    def __init__(self) -> None:
+        self.output = bytearray()
+        self.complete = asyncio.Event()
+        self.exited = asyncio.Event()
+        self.orderly = False
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.output += data
+        if len(self.output) > _OUTPUT_BYTES:
+            self.complete.set()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.orderly = not self.complete.is_set()
+        self.complete.set()
 
 
-async def _end(process: Process) -> None:
-    _kill(process)
-    await process.wait()
+async def _end(process: asyncio.SubprocessTransport, printed: _Printed) -> None:
+    # One that ended by itself may leave an agent of its own behind.
+    if not printed.orderly:
+        _kill(process.get_pid())
+    # Closed rather than drained: somebody outside the group may hold the pipe open for ever.
+    process.close()
+    await printed.exited.wait()
 
 
-def _kill(process: Process) -> None:
+def _kill(group: int) -> None:
     # The group may outlive its leader; once it is empty there is nothing to kill.
     try:
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(group, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
