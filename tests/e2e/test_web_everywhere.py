@@ -20,19 +20,24 @@ KINDS = ("deployments", "services", "configmaps")
 REPLACED_WITHIN_SECONDS = 45
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(embedded_federation, id="embedded"),
-        pytest.param(real_federation, id="real", marks=pytest.mark.kubernetes),
-    ]
-)
+@pytest.fixture
 def federation(request, tmp_path) -> Iterator[Federation]:
     with request.param(tmp_path) as running:
         yield running
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed", [False, True], ids=["undisturbed", "control plane killed in every step"])
+@pytest.mark.parametrize(
+    ("federation", "killed"),
+    [
+        pytest.param(embedded_federation, False, id="embedded-undisturbed"),
+        # It takes a minute, most of it waiting, which the quick tests have not.
+        pytest.param(embedded_federation, True, id="embedded-killed in every step", marks=pytest.mark.kubernetes),
+        pytest.param(real_federation, False, id="real-undisturbed", marks=pytest.mark.kubernetes),
+        pytest.param(real_federation, True, id="real-killed in every step", marks=pytest.mark.kubernetes),
+    ],
+    indirect=["federation"],
+)
 def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation, killed):
     def interrupt() -> None:
         if killed:

@@ -45,7 +45,7 @@ class Repainting(Passing):
     """An admission webhook that paints everything pink."""
 
     async def send(self, request, timeout):
-        if request.method in ("POST", "PATCH") and b'"color"' in request.body:
+        if request.method in ("POST", "PUT", "PATCH") and b'"color"' in request.body:
             document = orjson.loads(request.body)
             document["data"]["color"] = "pink"
             request = type(request)(

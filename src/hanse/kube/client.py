@@ -214,15 +214,19 @@ class Client:
         version: str = "",
         propagation: str = "Background",
         grace_seconds: int | None = None,
-    ) -> None:
-        """Ask for an object's deletion, of exactly that uid and version where given; raises NotFound, Conflict."""
+    ) -> Obj | None:
+        """Ask for an object's deletion, of exactly that uid and version where given; raises NotFound, Conflict.
+
+        Returns None where the object is gone; otherwise the object, which stays until its finalizers or its grace end.
+        """
         options: Obj = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
         if uid or version:
             wanted = {"uid": uid, "resourceVersion": version}
             options["preconditions"] = {name: value for name, value in wanted.items() if value}
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
-        await self._json("DELETE", resource.path(namespace, name), body=options)
+        answer = await self._json("DELETE", resource.path(namespace, name), body=options)
+        return None if answer.get("kind") == "Status" else answer
 
     async def delete_collection(
         self,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from hanse.api.names import MANAGED_LABEL, OWNER_ANNOTATION, RENDERED_ANNOTATION
 from hanse.kube.client import Client, PatchType
-from hanse.kube.errors import AlreadyExists, NotFound
+from hanse.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from hanse.kube.manifest import Key, Obj, version_of
 from hanse.kube.resources import Resource
-from hanse.propagation.comparison import Action, Apply, Create, Delete, Refuse, Release
+from hanse.propagation.comparison import Action, Apply, Create, Delete, Refuse, Release, Revise
 from hanse.propagation.ownership import claimed, is_creation, outlives_apply
 
 
@@ -20,15 +20,16 @@ class Refused(Exception):
 
 
 async def carry_out(action: Action, client: Client, resource: Resource, key: Key) -> Obj | None:
-    """Do one thing in one member; returns the object as written, None when it was removed or was not ours."""
+    """Do one thing in one member; returns the object as it is then, None when it is gone or was released."""
     match action:
         case Create(manifest):
             return await _create(client, resource, manifest)
         case Apply(manifest, observed):
             return await _apply(client, resource, key, manifest, observed)
+        case Revise(whole, otherwise):
+            return await _revise(client, resource, key, whole, otherwise)
         case Delete(uid, version):
-            await _delete(client, resource, key, uid, version)
-            return None
+            return await _delete(client, resource, key, uid, version)
         case Release(uid):
             await _release(client, resource, key, uid)
             return None
@@ -41,6 +42,14 @@ async def _create(client: Client, resource: Resource, manifest: Obj) -> Obj | No
         return await client.create(resource, manifest)
     except AlreadyExists as error:
         raise Refused("an object of this name is there already and is not Hanse's; delete or rename it") from error
+
+
+async def _revise(client: Client, resource: Resource, key: Key, whole: Obj, otherwise: Apply) -> Obj:
+    try:
+        return await client.update(resource, whole)
+    except (Conflict, Invalid):
+        # Somebody wrote meanwhile, or a default that the server once added does not go with the new rendering.
+        return await _apply(client, resource, key, otherwise.manifest, otherwise.observed)
 
 
 async def _apply(client: Client, resource: Resource, key: Key, manifest: Obj, observed: Obj) -> Obj:
@@ -62,12 +71,12 @@ async def _claim(client: Client, resource: Resource, key: Key, manifest: Obj) ->
     await client.patch(resource, key.name, patch, key.namespace, patch_type=PatchType.JSON)
 
 
-async def _delete(client: Client, resource: Resource, key: Key, uid: str, version: str) -> None:
+async def _delete(client: Client, resource: Resource, key: Key, uid: str, version: str) -> Obj | None:
     """Delete what was judged; Conflict says that it has changed since and must be judged again."""
     try:
-        await client.delete(resource, key.name, key.namespace, uid=uid, version=version)
+        return await client.delete(resource, key.name, key.namespace, uid=uid, version=version)
     except NotFound:
-        return
+        return None
 
 
 async def _release(client: Client, resource: Resource, key: Key, uid: str) -> None:

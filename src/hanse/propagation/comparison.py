@@ -13,6 +13,7 @@ from hanse.api.names import OWNER_ANNOTATION
 from hanse.kube.manifest import Obj, annotations_of, is_deleting, uid_of, version_of
 from hanse.kube.schemas import Schema
 from hanse.propagation.rendering import owned_by, rendered_digest
+from hanse.propagation.revision import revised
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,14 @@ class Apply:
 
 
 @dataclass(frozen=True, slots=True)
+class Revise:
+    """Write the object whole, on top of the version that was seen; where that is refused, apply."""
+
+    whole: Obj
+    otherwise: Apply
+
+
+@dataclass(frozen=True, slots=True)
 class Delete:
     """Remove exactly this object, as it was when it was judged to be that source's copy."""
 
@@ -81,11 +90,17 @@ class Refuse:
     message: str
 
 
-Action = Create | Apply | Delete | Release | Refuse
+Action = Create | Apply | Revise | Delete | Release | Refuse
 
 
-def compare(wanted: Wanted, observed: Obj | None, schema: Schema | None) -> Action | None:
-    """Return the one thing to do, None where all is as it shall be."""
+def compare(
+    wanted: Wanted, observed: Obj | None, schema: Schema | None, last: Obj | None = None, *, whole: bool = False
+) -> Action | None:
+    """Return the one thing to do, None where all is as it shall be.
+
+    `last` is the rendering that the object was last brought to, where that is known; `whole` says that all of the
+    object was observed, so that it may be written whole.
+    """
     if not isinstance(wanted, Present):
         if observed is None or not owned_by(observed, wanted.source_uid) or is_deleting(observed):
             return None
@@ -104,7 +119,11 @@ def compare(wanted: Wanted, observed: Obj | None, schema: Schema | None) -> Acti
     same_rendering = rendered_digest(observed) == rendered_digest(wanted.manifest)
     if same_rendering and covers(observed, wanted.manifest, schema):
         return None
-    return Apply(wanted.manifest, observed)
+    apply = Apply(wanted.manifest, observed)
+    before = wanted.manifest if same_rendering else last
+    if schema is None or not whole or before is None or rendered_digest(before) != rendered_digest(observed):
+        return apply
+    return Revise(revised(observed, before, wanted.manifest, schema), apply)
 
 
 def covers(observed: Any, rendered: Any, schema: Schema | None) -> bool:
@@ -112,7 +131,7 @@ def covers(observed: Any, rendered: Any, schema: Schema | None) -> bool:
     if isinstance(rendered, dict):
         if not isinstance(observed, dict):
             return not rendered and observed is None
-        return all(covers(observed.get(name), value, _child(schema, name)) for name, value in rendered.items())
+        return all(covers(observed.get(name), value, schema and schema.child(name)) for name, value in rendered.items())
     if isinstance(rendered, list):
         return _covers_list(observed, rendered, schema)
     if rendered is None:
@@ -125,20 +144,10 @@ def _covers_list(observed: Any, rendered: list[Any], schema: Schema | None) -> b
         return not rendered and observed is None
     items = schema.items if schema is not None else None
     if schema is not None and schema.list_type == "map":
-        by_key = {_identity(item, schema.list_map_keys): item for item in observed}
-        return all(covers(by_key.get(_identity(item, schema.list_map_keys)), item, items) for item in rendered)
+        by_key = {schema.entry_key(item): item for item in observed}
+        return all(covers(by_key.get(schema.entry_key(item)), item, items) for item in rendered)
     if schema is not None and schema.list_type == "set":
         return all(item in observed for item in rendered)
     return len(observed) == len(rendered) and all(
         covers(have, want, items) for have, want in zip(observed, rendered, strict=True)
     )
-
-
-def _child(schema: Schema | None, name: str) -> Schema | None:
-    if schema is None:
-        return None
-    return schema.properties.get(name) or schema.additional
-
-
-def _identity(item: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(str(item.get(key)) for key in keys) if isinstance(item, dict) else (str(item),)

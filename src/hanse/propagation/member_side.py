@@ -13,13 +13,13 @@ from hanse.clusters.member import Member
 from hanse.kube.cache import Cache, Change, Handler
 from hanse.kube.client import FIELD_MANAGER
 from hanse.kube.controller import Controller
-from hanse.kube.errors import ApiError
+from hanse.kube.errors import ApiError, Conflict
 from hanse.kube.manifest import Obj, version_of
 from hanse.kube.resources import NAMESPACES, Resource
 from hanse.kube.schemas import Schema, schema_for
 from hanse.kube.transport import Unreachable
 from hanse.propagation.actions import Refused, carry_out
-from hanse.propagation.comparison import Apply, Present, Wanted, compare, covers
+from hanse.propagation.comparison import Apply, Delete, Present, Revise, Wanted, compare, covers
 from hanse.propagation.desk import Desk
 from hanse.propagation.intent import Ref
 from hanse.propagation.patience import Patience
@@ -48,6 +48,8 @@ class MemberSide:
         )
         self._contested: dict[Ref, tuple[str, str]] = {}
         self._patience = Patience()
+        # What each copy was last brought to, while this process knows.
+        self._renderings: dict[Ref, Obj] = {}
 
     def enqueue(self, ref: Ref) -> None:
         """Look at one object soon."""
@@ -130,15 +132,18 @@ class MemberSide:
     async def _bring(self, ref: Ref, wanted: Present, observed: Obj | None) -> float | None:
         """Have the member hold what it shall hold."""
         schema = schema_for(ref.resource.group, ref.resource.version, ref.resource.kind)
-        action = compare(wanted, observed, schema)
+        # Of namespaces only the metadata is followed, which is not enough to write one whole.
+        whole = ref.resource != NAMESPACES
+        action = compare(wanted, observed, schema, self._renderings.get(ref), whole=whole)
         if action is None:
+            self._renderings[ref] = wanted.manifest
             self._desk.report(self.name, ref, self._patience.told(ref))
             return None
-        if isinstance(action, Apply):
+        if isinstance(action, Apply | Revise) and observed is not None:
             digest = rendered_digest(wanted.manifest)
-            if self._contested.get(ref) == (version_of(action.observed), digest):
+            if self._contested.get(ref) == (version_of(observed), digest):
                 return None
-            drifted = rendered_digest(action.observed) == digest
+            drifted = rendered_digest(observed) == digest
             if wait := self._patience.wait(ref, digest, self._runtime.monotonic(), drifted=drifted):
                 return wait
         try:
@@ -150,21 +155,18 @@ class MemberSide:
             self._desk.report(self.name, ref, str(error))
             raise
         if written is not None:
+            self._renderings[ref] = wanted.manifest
             self._caches[ref.resource].remember(written)
         self._desk.report(self.name, ref, self._contest(ref, wanted, written, schema) or self._patience.told(ref))
         return None
 
     async def _take_away(self, ref: Ref, wanted: Wanted) -> float | None:
-        """Have the member hold nothing of a source any more, judged by what it says now and not by what was seen."""
+        """Have the member hold nothing of a source any more, as it says itself and not as it was seen."""
         if ref.resource == NAMESPACES and self._desk.holds(self.name, ref.key.name):
             self._desk.report(self.name, ref, "it is still needed for what is in it")
             return _REFUSED_SECONDS
         try:
-            live = await self._client.find(ref.resource, ref.key.name, ref.key.namespace)
-            action = compare(wanted, live, None)
-            if action is not None:
-                await carry_out(action, self._client, ref.resource, ref.key)
-                live = await self._client.find(ref.resource, ref.key.name, ref.key.namespace)
+            live = await self._removed(ref, wanted)
         except (ApiError, Unreachable) as error:
             self._desk.report(self.name, ref, str(error))
             raise
@@ -173,8 +175,28 @@ class MemberSide:
             self._desk.confirm(self.name, ref)
             self._contested.pop(ref, None)
             self._patience.forget(ref)
-        # Otherwise it is going, held by somebody's finalizer, and its end comes through the watch.
-        return None
+            self._renderings.pop(ref, None)
+            return None
+        # It is going, held by somebody's finalizer, and its end comes through the watch; or it was a stale read.
+        return _REFUSED_SECONDS
+
+    async def _removed(self, ref: Ref, wanted: Wanted) -> Obj | None:
+        """Remove or release a copy; returns what the member has under that name now."""
+        seen = compare(wanted, self._caches[ref.resource].get(ref.key), None)
+        if isinstance(seen, Delete):
+            try:
+                # It names the version that was judged, so a view that is no longer true deletes nothing.
+                return await carry_out(seen, self._client, ref.resource, ref.key)
+            except Conflict:
+                pass
+        live = await self._client.find(ref.resource, ref.key.name, ref.key.namespace)
+        action = compare(wanted, live, None)
+        if action is None:
+            return live
+        if isinstance(action, Delete):
+            return await carry_out(action, self._client, ref.resource, ref.key)
+        await carry_out(action, self._client, ref.resource, ref.key)
+        return await self._client.find(ref.resource, ref.key.name, ref.key.namespace)
 
     def _contest(self, ref: Ref, wanted: Present, written: Obj | None, schema: Schema | None) -> str:
         """Notice a member that changes what was just written, so that nobody writes it in circles."""

@@ -101,6 +101,10 @@ class Schema:
         found: Schema | None = self.properties.get(name)
         return self.additional if found is None else found
 
+    def entry_key(self, item: Any) -> tuple[str, ...]:
+        """Return what tells an entry of a keyed list from the others."""
+        return tuple(str(item.get(key)) for key in self.list_map_keys) if isinstance(item, dict) else (str(item),)
+
 
 _PLAIN = {
     "type": "type",
