@@ -22,7 +22,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install install-dev lock run test coverage lint bench kubernetes kubernetes-path test-kubernetes clean
+.PHONY: help install install-dev lock run test coverage lint bench soak kubernetes kubernetes-path test-kubernetes clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -75,9 +75,13 @@ lint: $(DEV_STAMP) ## Check style, types and the order of the rooms
 	$(BIN)/lint-imports
 
 bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append to bench/RESULTS.md
+	$(BIN)/python -m bench.placement
 	$(BIN)/python -m bench.propagation
 	$(BIN)/python -m bench.machinery
 	$(BIN)/python -m bench.apiserver
+
+soak: $(RUNTIME_STAMP) ## Rehearse 200 seeds of random faults on virtual time, each twice
+	$(BIN)/hanse simulate --seeds 200 --for 2m --twice --jobs $(WORKERS)
 
 kubernetes: $(RUNTIME_STAMP) ## Build the real Kubernetes components into the cache, once
 	@components/build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 import subprocess
 import sys
@@ -64,10 +65,11 @@ def real_server() -> Iterator[Running]:
 @contextmanager
 def embedded_server() -> Iterator[Running]:
     """Run the embedded server from nothing, its interpreter's start included."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as bytecode:
+        environment = _with_bytecode(bytecode)
         started = time.monotonic()
         command = [sys.executable, "-m", "bench.apiserver_embedded", folder]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
             try:
                 assert process.stdout is not None
                 url, token = process.stdout.readline().split()
@@ -78,6 +80,15 @@ def embedded_server() -> Iterator[Running]:
                 yield Running(Endpoint(url, ca=authority.encode(), token=token), ready, (psutil.Process(process.pid),))
             finally:
                 process.kill()
+
+
+def _with_bytecode(folder: str) -> dict[str, str]:
+    """Return an environment in which modules are compiled already, as an installation leaves them."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    loaded = "import bench.apiserver_embedded, hanse.apiserver.http, uvloop"
+    subprocess.run([sys.executable, "-c", loaded], env=environment, check=True)
+    return environment
 
 
 def _is_ready(url: str, authority: str) -> bool:

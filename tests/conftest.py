@@ -6,7 +6,17 @@ HYPOTHESIS_PROFILE=explore looks for new ones.
 
 import os
 
+import structlog
 from hypothesis import settings
+
+# Without the values of every local variable, which the default writes beside a traceback.
+structlog.configure(
+    processors=[
+        structlog.processors.add_log_level,
+        structlog.processors.format_exc_info,
+        structlog.dev.ConsoleRenderer(),
+    ]
+)
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=1000)

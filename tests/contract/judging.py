@@ -40,7 +40,7 @@ class Verdict:
 def play_both(steps: Sequence[Step], folder: Path) -> list[Found]:
     """Return every difference between the two servers' answers."""
     with real_clusters({"contract": JUDGE}) as clusters:
-        real = asyncio.run(play_all(_address_of(clusters["contract"]), steps))
+        real = asyncio.run(play_all(address_of(clusters["contract"]), steps))
     embedded = asyncio.run(_play_embedded(steps, folder))
     return found_between(real, embedded, steps)
 
@@ -64,7 +64,14 @@ def judge(found: Sequence[Found], table: Sequence[Known]) -> Verdict:
     )
 
 
-def _address_of(cluster: RealCluster) -> Server:
+def idle_parts(found: Sequence[Found], table: Sequence[Known]) -> list[Known]:
+    """Return the names and paths of rows that cover nothing: a row must not say more than what differs."""
+    parts = [part for row in table for part in row.parts()]
+    return [part for part in parts if not any(part.covers(one.request, one.difference.path) for one in found)]
+
+
+def address_of(cluster: RealCluster) -> Server:
+    """Return where a real cluster is, and its administrator's token."""
     return Server(cluster.server, (cluster.folder / "ca.crt").read_text(), cluster.token)
 
 

@@ -27,6 +27,11 @@ class Known:
             _pattern(one).fullmatch(path) for one in self.paths
         )
 
+    def parts(self) -> list[Known]:
+        """Return the row once for each of its requests and once for each of its paths."""
+        by_request = [Known((request,), self.paths, self.reason) for request in self.requests]
+        return by_request + [Known(self.requests, (path,), self.reason) for path in self.paths]
+
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.contract.known_differences import KNOWN
 from tests.contract.script import STEPS
+from tests.contract.webhook_differences import KNOWN as WEBHOOKS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "apiserver-differences.md"
 _HEAD = """# Where the embedded API server differs from kube-apiserver
@@ -20,14 +21,17 @@ reason by reason, with the requests of the script in which it shows and the part
 anything).
 The test fails on a difference that is not listed, and on an entry that no longer differs.
 
-Written by `python -m tests.contract.page` from `tests/contract/known_differences.py`; do not edit.
+Entries that begin with `hooks` and `review` are of a second script, in which both servers ask the same webhooks.
+
+Written by `python -m tests.contract.page` from `tests/contract/known_differences.py` and `webhook_differences.py`; do
+not edit.
 """
 
 
 def page() -> str:
     """Return the page's text."""
     reasons: dict[str, list[str]] = {}
-    for row in KNOWN:
+    for row in (*KNOWN, *WEBHOOKS):
         requests = ", ".join(f"`{name}`" for name in row.requests)
         paths = ", ".join(f"`{path}`" for path in row.paths)
         reasons.setdefault(row.reason, []).append(f"- {requests}: {paths}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.comparing import Difference, differences
-from tests.contract.judging import Found, judge, play_both
+from tests.contract.judging import Found, idle_parts, judge, play_both
 from tests.contract.known import row
 from tests.contract.known_differences import KNOWN
 from tests.contract.page import PAGE, page
@@ -23,9 +23,11 @@ def test_the_script_is_long_and_every_request_has_its_own_name() -> None:
 @pytest.mark.kubernetes
 @pytest.mark.timeout(600)
 def test_answers_are_equal_but_for_the_listed_differences(tmp_path: Path) -> None:
-    verdict = judge(play_both(STEPS, tmp_path), KNOWN)
+    found = play_both(STEPS, tmp_path)
+    verdict = judge(found, KNOWN)
     assert not verdict.unlisted, "not listed:\n" + "\n".join(map(str, verdict.unlisted))
     assert not verdict.stale, f"no longer differ: {verdict.stale}"
+    assert not idle_parts(found, KNOWN), f"say more than what differs: {idle_parts(found, KNOWN)}"
 
 
 def test_the_page_of_differences_is_written_from_the_table() -> None:
@@ -47,6 +49,15 @@ def test_the_page_of_differences_is_written_from_the_table() -> None:
 )
 def test_differences_are_found_where_they_are(real: object, embedded: object, paths: list[str]) -> None:
     assert [one.path for one in differences(real, embedded)] == paths
+
+
+def test_a_row_that_says_more_than_what_differs_is_found() -> None:
+    found = [Found("a/x", Difference("$.code", "1", "2"))]
+    wide = row(("a/x", "a/y"), ("$.code", "$.body"), "known")
+    assert [(one.requests, one.paths) for one in idle_parts(found, [wide])] == [
+        (("a/y",), ("$.code", "$.body")),
+        (("a/x", "a/y"), ("$.body",)),
+    ]
 
 
 def test_a_verdict_names_what_is_unlisted_and_what_is_stale() -> None:

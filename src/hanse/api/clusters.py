@@ -1,20 +1,49 @@
-"""`Cluster` of clusterregistry.k8s.io/v1alpha1: a member of the federation.
+"""`Cluster` of clusterregistry.k8s.io/v1alpha1: a member of the federation, read into a plain value.
 
 Cluster-scoped here, with a status of Hanse's own. Credentials are never in it: `spec.authInfo.controller` points to a
-Secret that holds a kubeconfig.
+Secret. Its schema is in `cluster_kind`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.kube.conditions import find_condition, is_true
-from hanse.kube.manifest import Key, Obj, dig, labels_of, name_of
+from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, labels_of, name_of
 from hanse.kube.resources import Resource
 
 CLUSTERS = Resource("clusterregistry.k8s.io", "v1alpha1", "clusters", "Cluster", namespaced=False)
+
+# On a Cluster whose Secret holds a kubeconfig under another key, or wants another context of it than the current one.
+CREDENTIALS_KEY_ANNOTATION = "hanse.dev/credentials-key"
+CREDENTIALS_CONTEXT_ANNOTATION = "hanse.dev/credentials-context"
+# On a Cluster whose server's certificate is not checked, and on one that is reached through a proxy.
+INSECURE_ANNOTATION = "hanse.dev/insecure-skip-tls-verify"
+PROXY_ANNOTATION = "hanse.dev/proxy-url"
+# Every client, of either family: what an address is meant for when nothing is said.
+EVERYONE = "0.0.0.0/0"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One way to a member's API server, and the clients that it is meant for."""
+
+    server: str
+    client_cidr: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """Something that keeps away from a member all that does not tolerate it."""
+
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+    time_added: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +60,20 @@ class Cluster:
     uid: str = ""
     region: str = ""
     zones: tuple[str, ...] = ()
+    addresses: tuple[Address, ...] = ()
+    ca_bundle: str = ""
+    credentials_key: str = ""
+    credentials_context: str = ""
+    insecure: bool = False
+    proxy_url: str = ""
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    version: str = ""
+    nodes: int = 0
+    capacity: dict[str, str] = field(default_factory=dict)
+    free: dict[str, str] = field(default_factory=dict)
+    leaving: bool = False
+    refused_since: str = ""
 
     @property
     def refusal(self) -> str:
@@ -40,19 +83,29 @@ class Cluster:
         state = "offline" if self.offline else "not ready"
         return f"it is {state}: {self.why}" if self.why else f"it is {state}"
 
+    @property
+    def state(self) -> str:
+        """The one word that tables show: Ready, NotReady or Offline."""
+        return "Ready" if not self.refusal else "Offline" if self.offline else "NotReady"
+
 
 def parse_cluster(obj: Obj) -> Cluster:
     """Read a Cluster object."""
     endpoints = dig(obj, "spec", "kubernetesApiEndpoints", "serverEndpoints", default=[])
     secret = dig(obj, "spec", "authInfo", "controller", default={})
     conditions = dig(obj, "status", "conditions", default=[])
+    addresses = tuple(
+        Address(with_scheme(entry["serverAddress"]), entry.get("clientCIDR") or "")
+        for entry in endpoints
+        if entry.get("serverAddress")
+    )
     credentials = None
     if secret.get("name"):
         credentials = Key(secret.get("namespace") or SYSTEM_NAMESPACE, secret["name"])
     return Cluster(
         name=name_of(obj),
         labels=dict(labels_of(obj)),
-        server=endpoints[0].get("serverAddress", "") if endpoints else "",
+        server=addresses[0].server if addresses else "",
         credentials=credentials,
         ready=is_true(conditions, "Ready"),
         offline=is_true(conditions, "Offline"),
@@ -60,12 +113,38 @@ def parse_cluster(obj: Obj) -> Cluster:
         uid=dig(obj, "status", "clusterUID", default=""),
         region=dig(obj, "status", "region", default=""),
         zones=tuple(dig(obj, "status", "zones", default=())),
+        addresses=addresses,
+        ca_bundle=dig(obj, "spec", "kubernetesApiEndpoints", "caBundle", default=""),
+        credentials_key=annotations_of(obj).get(CREDENTIALS_KEY_ANNOTATION, ""),
+        credentials_context=annotations_of(obj).get(CREDENTIALS_CONTEXT_ANNOTATION, ""),
+        insecure=annotations_of(obj).get(INSECURE_ANNOTATION) == "true",
+        proxy_url=annotations_of(obj).get(PROXY_ANNOTATION, ""),
+        unschedulable=bool(dig(obj, "spec", "unschedulable", default=False)),
+        taints=tuple(map(_taint, dig(obj, "spec", "taints", default=()))),
+        version=dig(obj, "status", "version", default=""),
+        nodes=dig(obj, "status", "nodes", default=0),
+        capacity=dict(dig(obj, "status", "capacity", default={})),
+        free=dict(dig(obj, "status", "free", default={})),
+        leaving=is_deleting(obj),
+        refused_since=(find_condition(conditions, "Ready") or {}).get("lastTransitionTime") or "",
     )
 
 
-def cluster_manifest(name: str, *, server: str, ca_bundle: str, secret: Key, labels: dict[str, str]) -> Obj:
-    """Write a Cluster object; `ca_bundle` is base64."""
-    endpoints: Obj = {"serverEndpoints": [{"clientCIDR": "0.0.0.0/0", "serverAddress": server}]}
+def with_scheme(address: str) -> str:
+    """Return an API server's address as a URL; https where it names no scheme."""
+    return address if "://" in address else f"https://{address}"
+
+
+def cluster_manifest(
+    name: str, *, server: str, ca_bundle: str, secret: Key, labels: dict[str, str], others: tuple[Address, ...] = ()
+) -> Obj:
+    """Write a Cluster object; `ca_bundle` is base64, `others` are further addresses of the same API server."""
+    endpoints: Obj = {
+        "serverEndpoints": [
+            {"clientCIDR": address.client_cidr or EVERYONE, "serverAddress": with_scheme(address.server)}
+            for address in (Address(server), *others)
+        ]
+    }
     if ca_bundle:
         endpoints["caBundle"] = ca_bundle
     return {
@@ -79,123 +158,16 @@ def cluster_manifest(name: str, *, server: str, ca_bundle: str, secret: Key, lab
     }
 
 
-def _text(description: str = "") -> dict[str, Any]:
-    return {"type": "string", "description": description} if description else {"type": "string"}
+def taint_manifest(taint: Taint) -> Obj:
+    """Write a taint as `spec.taints` holds it."""
+    fields = {"key": taint.key, "value": taint.value, "effect": taint.effect, "timeAdded": taint.time_added}
+    return {name: value for name, value in fields.items() if value}
 
 
-def _reference(description: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "description": description,
-        "properties": {"kind": _text(), "name": _text(), "namespace": _text()},
-    }
-
-
-_CONDITION = {
-    "type": "object",
-    "required": ["type", "status"],
-    "properties": {
-        "type": _text(),
-        "status": _text(),
-        "reason": _text(),
-        "message": _text(),
-        "lastHeartbeatTime": {"type": "string", "format": "date-time"},
-        "lastTransitionTime": {"type": "string", "format": "date-time"},
-    },
-}
-
-_SPEC = {
-    "type": "object",
-    "properties": {
-        "kubernetesApiEndpoints": {
-            "type": "object",
-            "properties": {
-                "caBundle": {"type": "string", "format": "byte", "description": "The CA of the API server, as PEM"},
-                "serverEndpoints": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "clientCIDR": _text("Clients for whom this address is meant"),
-                            "serverAddress": _text("Where the API server answers"),
-                        },
-                    },
-                },
-            },
-        },
-        "authInfo": {
-            "type": "object",
-            "properties": {
-                "user": _reference("Where a user finds credentials"),
-                "controller": _reference("Where Hanse finds credentials: a Secret with the key kubeconfig"),
-            },
-        },
-    },
-}
-
-_STATUS = {
-    "type": "object",
-    "properties": {
-        "conditions": {"type": "array", "items": _CONDITION},
-        "region": _text("The region of its nodes"),
-        "zones": {"type": "array", "items": _text(), "description": "The zones of its nodes, sorted"},
-        "version": _text("The version of its API server"),
-        "clusterUID": _text("What tells it from every other cluster: the uid of its kube-system namespace"),
-        "capacity": {
-            "type": "object",
-            "description": "What its ready nodes can hold in all",
-            "additionalProperties": _text(),
-        },
-        "nodes": {"type": "integer", "description": "How many of its nodes are ready"},
-    },
-}
-
-
-def _column(name: str, kind: str, path: str, priority: int = 0) -> dict[str, Any]:
-    return {"name": name, "type": kind, "jsonPath": path, "priority": priority}
-
-
-CLUSTER_CRD: Obj = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {
-        "name": "clusters.clusterregistry.k8s.io",
-        "annotations": {"api-approved.kubernetes.io": "unapproved, the group belongs to the retired cluster registry"},
-    },
-    "spec": {
-        "group": CLUSTERS.group,
-        "scope": "Cluster",
-        "names": {"plural": "clusters", "singular": "cluster", "kind": "Cluster", "listKind": "ClusterList"},
-        "versions": [
-            {
-                "name": CLUSTERS.version,
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "additionalPrinterColumns": [
-                    _column("Ready", "string", '.status.conditions[?(@.type=="Ready")].status'),
-                    _column("Offline", "string", '.status.conditions[?(@.type=="Offline")].status'),
-                    _column("Region", "string", ".status.region"),
-                    _column("Version", "string", ".status.version"),
-                    _column("Nodes", "integer", ".status.nodes"),
-                    _column("Age", "date", ".metadata.creationTimestamp"),
-                    _column("Server", "string", ".spec.kubernetesApiEndpoints.serverEndpoints[0].serverAddress", 1),
-                    _column("Zones", "string", ".status.zones", 1),
-                ],
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "description": "A Kubernetes cluster that is a member of the federation.",
-                        "properties": {
-                            "apiVersion": _text(),
-                            "kind": _text(),
-                            "metadata": {"type": "object"},
-                            "spec": _SPEC,
-                            "status": _STATUS,
-                        },
-                    }
-                },
-            }
-        ],
-    },
-}
+def _taint(entry: Obj) -> Taint:
+    return Taint(
+        key=entry.get("key", ""),
+        value=entry.get("value") or "",
+        effect=entry.get("effect", "NoSchedule"),
+        time_added=entry.get("timeAdded") or "",
+    )

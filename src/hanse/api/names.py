@@ -21,6 +21,8 @@ PREFIX = "hanse.dev/"
 
 CLUSTER_SELECTOR_ANNOTATION = "federation.alpha.kubernetes.io/cluster-selector"
 DEPLOYMENT_PREFERENCES_ANNOTATION = "federation.kubernetes.io/deployment-preferences"
+# On a workload that must never run twice: "true" leaves it to a lost cluster that may still run it.
+SINGLETON_ANNOTATION = "hanse.dev/singleton"
 
 REGION_LABEL = "topology.kubernetes.io/region"
 ZONE_LABEL = "topology.kubernetes.io/zone"

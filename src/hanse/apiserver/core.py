@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hanse.apiserver import objects, status
 from hanse.apiserver.hooks import Hooks
@@ -16,6 +18,9 @@ from hanse.apiserver.tokens import TokenSigner
 from hanse.kube.manifest import Obj, is_deleting, key_of
 from hanse.kube.runtime import Runtime
 from hanse.kube.transport import Request
+
+if TYPE_CHECKING:
+    from hanse.apiserver.gate import Gate
 
 
 @dataclass(slots=True)
@@ -38,6 +43,10 @@ class Core:
     tokens: dict[str, Identity] = field(default_factory=dict)
     # The configured webhooks and policies, and the way to them.
     hooks: Hooks = field(default_factory=Hooks)
+    # What stands before the server where a network is simulated; see hanse.apiserver.gate.
+    gate: Gate | None = None
+    # Kinds that are computed rather than stored, by bucket; see hanse.apiserver.computed.
+    computed: dict[str, Callable[[str], Iterable[Obj]]] = field(default_factory=dict)
 
     def record(self, served: Served, namespace: str, name: str) -> Record | None:
         """Return a stored object's bytes."""

@@ -10,7 +10,7 @@ from hanse.apiserver.builtin.strategy import Getter, Strategy
 from hanse.apiserver.cel.schema_rules import RuleTree, rule_tree
 from hanse.apiserver.jsonpath import JsonPath
 from hanse.apiserver.kinds import ALL_VERBS, Subresource, bucket_of, subresource
-from hanse.apiserver.registry import Served
+from hanse.apiserver.registry import Served, version_priority
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.resources import Resource
 from hanse.kube.schemas import Schema, schema_from_crd
@@ -45,9 +45,25 @@ def _served(spec: Obj, version: Obj) -> Served:
         Strategy(counts_generation=True, selectable=_selectable(version), needs_version=True),
         schema,
         custom=True,
-        definition=version,
+        definition={**version, "deprecationWarning": _deprecation(spec, version)},
         rules=_rules(schema),
     )
+
+
+def _deprecation(spec: Obj, version: Obj) -> str:
+    """Return what users of a version are warned of; "" if of nothing."""
+    if not version.get("deprecated"):
+        return ""
+    if version.get("deprecationWarning") is not None:
+        return str(version["deprecationWarning"])
+    kind, current = spec["names"]["kind"], version_priority(version["name"])
+    told = f"{spec['group']}/{version['name']} {kind} is deprecated"
+    newer = [
+        one["name"]
+        for one in spec["versions"]
+        if one.get("served") and not one.get("deprecated") and version_priority(one["name"]) > current
+    ]
+    return f"{told}; use {spec['group']}/{max(newer, key=version_priority)} {kind}" if newer else told
 
 
 def _parts(kind: str, version: Obj) -> dict[str, Subresource]:

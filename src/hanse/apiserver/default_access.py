@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hanse.apiserver.controller_access import component_rules, controller_rules, namespaced_rules
 from hanse.kube.manifest import Obj
 
 AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate"
@@ -195,7 +196,7 @@ _ROLES: dict[str, tuple[str, ...]] = {
         "get | core | serviceaccounts",
     ),
 }
-# Whom a default role is bound to, by the binding's name, which is the role's.
+# Whom a default role is bound to, by the binding's name, which is the role's. Service accounts are of kube-system.
 _SUBJECTS: dict[str, tuple[str, ...]] = {
     "cluster-admin": ("Group system:masters",),
     "system:basic-user": ("Group system:authenticated",),
@@ -207,35 +208,70 @@ _SUBJECTS: dict[str, tuple[str, ...]] = {
     "system:kube-scheduler": ("User system:kube-scheduler",),
     "system:volume-scheduler": ("User system:kube-scheduler",),
     "system:node-proxier": ("User system:kube-proxy",),
+    "system:kube-dns": ("ServiceAccount kube-dns",),
     "system:node": (),
 }
+# The same within a namespace: the binding, whom it binds and, where that is not its own name, to which role.
+_NAMESPACED: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("kube-public/system:controller:bootstrap-signer", ("ServiceAccount bootstrap-signer",), ""),
+    ("kube-system/system:controller:bootstrap-signer", ("ServiceAccount bootstrap-signer",), ""),
+    ("kube-system/system:controller:cloud-provider", ("ServiceAccount cloud-provider",), ""),
+    ("kube-system/system:controller:token-cleaner", ("ServiceAccount token-cleaner",), ""),
+    (
+        "kube-system/system::leader-locking-kube-controller-manager",
+        (
+            "User system:kube-controller-manager",
+            "ServiceAccount kube-controller-manager",
+            "ServiceAccount leader-election-controller",
+        ),
+        "",
+    ),
+    (
+        "kube-system/system::leader-locking-kube-scheduler",
+        ("User system:kube-scheduler", "ServiceAccount kube-scheduler"),
+        "",
+    ),
+    (
+        "kube-system/system::extension-apiserver-authentication-reader",
+        ("User system:kube-controller-manager", "User system:kube-scheduler"),
+        "extension-apiserver-authentication-reader",
+    ),
+)
 
 
 def default_access() -> Iterator[Obj]:
     """Yield the default roles and bindings as manifests."""
-    for name, lines in _ROLES.items():
+    for name, lines in (_ROLES | component_rules()).items():
         yield _role(name, lines)
     for name, lines in (("admin", _ADMIN), ("edit", _EDIT), ("view", _VIEW)):
         yield _role(f"system:aggregate-to-{name}", lines, f"{_AGGREGATE}{name}")
-    yield _aggregated("admin", "")
-    yield _aggregated("edit", f"{_AGGREGATE}admin")
-    yield _aggregated("view", f"{_AGGREGATE}edit")
+    # Each with the rules that its selector gathers, in the order of the roles that have them.
+    yield _aggregated("admin", (*_EDIT, *_VIEW, *_ADMIN), "")
+    yield _aggregated("edit", (*_EDIT, *_VIEW), f"{_AGGREGATE}admin")
+    yield _aggregated("view", _VIEW, f"{_AGGREGATE}edit")
     for name, subjects in _SUBJECTS.items():
         yield _binding(name, subjects)
+    for name, lines in controller_rules().items():
+        yield _role(f"system:controller:{name}", lines)
+        yield _binding(f"system:controller:{name}", (f"ServiceAccount {name}",))
+    for name, lines in namespaced_rules().items():
+        yield _role(name, lines)
+    for name, subjects, role in _NAMESPACED:
+        yield _binding(name, subjects, role)
 
 
 def _role(name: str, lines: Sequence[str], label: str = "") -> Obj:
     metadata = _metadata(name, label)
     return {
         "apiVersion": f"{_GROUP}/v1",
-        "kind": "ClusterRole",
+        "kind": "Role" if "namespace" in metadata else "ClusterRole",
         "metadata": metadata,
         "rules": [_rule(line) for line in lines],
     }
 
 
-def _aggregated(name: str, label: str) -> Obj:
-    role = _role(name, (), label)
+def _aggregated(name: str, lines: Sequence[str], label: str) -> Obj:
+    role = _role(name, lines, label)
     role["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": {f"{_AGGREGATE}{name}": "true"}}]}
     return role
 
@@ -243,29 +279,42 @@ def _aggregated(name: str, label: str) -> Obj:
 def _rule(line: str) -> Obj:
     verbs, *rest = (part.split() for part in line.split("|"))
     if len(rest) == 1:
-        return {"nonResourceURLs": rest[0], "verbs": verbs}
+        return {"verbs": verbs, "nonResourceURLs": rest[0]}
     groups, resources, *names = rest
-    rule: Obj = {"apiGroups": ["" if one == "core" else one for one in groups], "resources": resources}
-    if names:
-        rule["resourceNames"] = names[0]
-    return {**rule, "verbs": verbs}
-
-
-def _binding(name: str, subjects: Sequence[str]) -> Obj:
-    binding: Obj = {
-        "apiVersion": f"{_GROUP}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": _metadata(name),
-        "roleRef": {"apiGroup": _GROUP, "kind": "ClusterRole", "name": name},
+    named = {"resourceNames": names[0]} if names else {}
+    return {
+        "verbs": verbs,
+        "apiGroups": ["" if one == "core" else one for one in groups],
+        "resources": resources,
+        **named,
     }
-    if subjects:
-        pairs = (subject.split(" ", 1) for subject in subjects)
-        binding["subjects"] = [{"apiGroup": _GROUP, "kind": kind, "name": who} for kind, who in pairs]
-    return binding
+
+
+def _binding(name: str, subjects: Sequence[str], role: str = "") -> Obj:
+    metadata = _metadata(name)
+    kind = "Role" if "namespace" in metadata else "ClusterRole"
+    bound = {"subjects": [_subject(one) for one in subjects]} if subjects else {}
+    return {
+        "apiVersion": f"{_GROUP}/v1",
+        "kind": f"{kind}Binding",
+        "metadata": metadata,
+        **bound,
+        "roleRef": {"apiGroup": _GROUP, "kind": kind, "name": role or metadata["name"]},
+    }
+
+
+def _subject(text: str) -> Obj:
+    kind, _, name = text.partition(" ")
+    if kind == "ServiceAccount":
+        return {"kind": kind, "name": name, "namespace": "kube-system"}
+    return {"kind": kind, "apiGroup": _GROUP, "name": name}
 
 
 def _metadata(name: str, label: str = "") -> Obj:
     labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
     if label:
         labels[label] = "true"
-    return {"name": name, "labels": labels, "annotations": {AUTO_UPDATE: "true"}}
+    # Names of default roles have no slash but the one after their namespace.
+    namespace, _, plain = name.rpartition("/")
+    placed = {"name": plain, "namespace": namespace} if namespace else {"name": plain}
+    return {**placed, "labels": labels, "annotations": {AUTO_UPDATE: "true"}}

@@ -88,9 +88,21 @@ def _legacy_entries(served: Served) -> Iterable[Obj]:
         yield {**below, "kind": part.kind, "verbs": sorted(part.verbs)}
 
 
+# Kinds that upstream rests in another version than the one served: its hash is made from that one.
+_RESTING = {
+    ("events.k8s.io", "v1", "Event"): "/v1",
+    ("autoscaling", "v1", "HorizontalPodAutoscaler"): "autoscaling/v2",
+    ("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicy"): "admissionregistration.k8s.io/v1beta1",
+    ("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBinding"): "admissionregistration.k8s.io/v1beta1",
+    ("apiextensions.k8s.io", "v1", "CustomResourceDefinition"): "apiextensions.k8s.io/v1beta1",
+}
+
+
 def _storage_hash(served: Served) -> str:
     resource = served.resource
-    digest = hashlib.sha256(f"{resource.group}/{resource.version}/{resource.kind}".encode()).digest()
+    own = f"{resource.group}/{resource.version}"
+    resting = _RESTING.get((resource.group, resource.version, resource.kind), own)
+    digest = hashlib.sha256(f"{resting}/{resource.kind}".encode()).digest()
     return base64.b64encode(digest[:8]).decode()
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-import structlog
-
 from hanse.apiserver import admission, status
 from hanse.apiserver.answers import Answer, AnyAnswer
 from hanse.apiserver.authorization import Attributes, authorize, forbidden
+from hanse.apiserver.computed import read_computed
 from hanse.apiserver.core import Call, Core
 from hanse.apiserver.identity import ANONYMOUS, Identity
 from hanse.apiserver.impersonation import act_as
@@ -31,9 +30,10 @@ from hanse.apiserver.verbs import (
     watch,
 )
 from hanse.kube.errors import ApiError
+from hanse.kube.log import Log
 from hanse.kube.transport import Request
 
-_log = structlog.get_logger(__name__)
+_log = Log(__name__)
 
 SIZE_LIMIT = 3 * 1024 * 1024
 
@@ -119,6 +119,8 @@ async def _answer(core: Core, request: Request, identity: Identity) -> AnyAnswer
     call = Call(core, identity, request, path, options, served, verb)
     if served.bucket == "core/endpoints":
         call.warnings.append("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+    if served.definition.get("deprecationWarning"):
+        call.warnings.append(served.definition["deprecationWarning"])
     try:
         return await _verb_for(call)(call)
     except ApiError as error:
@@ -158,6 +160,8 @@ def _verb_for(call: Call) -> Verb:
         return review
     if call.served.bucket == "core/bindings":
         return subresources.bind
+    if call.served.bucket in call.core.computed:
+        return read_computed
     verb = _OBJECT_VERBS.get(call.verb)
     # Objects of a namespaced kind are written within a namespace; across all of them they are only read.
     across = call.served.resource.namespaced and not call.path.namespace

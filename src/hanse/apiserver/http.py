@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from collections.abc import AsyncGenerator
 from urllib.parse import unquote
 
 from aiohttp import web
@@ -14,16 +15,20 @@ from hanse.apiserver.answers import Answer, SessionAnswer, StreamAnswer, WatchAn
 from hanse.apiserver.authentication import authenticate
 from hanse.apiserver.core import Core
 from hanse.apiserver.credentials import ServingCredentials
-from hanse.apiserver.dispatch import SIZE_LIMIT, dispatch
+from hanse.apiserver.dispatch import SIZE_LIMIT
+from hanse.apiserver.gate import through_gate
 from hanse.apiserver.hub import Frame
 from hanse.apiserver.impersonation import REPEATED
 from hanse.apiserver.inprocess import quoted
+from hanse.apiserver.patience import Patience, Unread, look_at
 from hanse.apiserver.streaming.websocket import hold_session
 from hanse.kube.errors import ApiError
 from hanse.kube.transport import Request
 
 # Answers shorter than this are not worth compressing, as upstream decides.
 _GZIP_FROM = 128 * 1024
+# Larger answers are sent in pieces of this size.
+_PIECE_BYTES = 256 * 1024
 # Bytes that a watch may leave unread in its socket before it is cut.
 _UNREAD_LIMIT = 8 * 1024 * 1024
 
@@ -31,22 +36,30 @@ _UNREAD_LIMIT = 8 * 1024 * 1024
 class Listener:
     """One listening socket of a server."""
 
-    def __init__(self, core: Core, host: str) -> None:
+    def __init__(self, core: Core, host: str, patience: Patience) -> None:
         self._core = core
         self._host = host
-        self._handler = web.Server(self._handle, access_log=None, keepalive_timeout=75.0, handler_cancellation=True)
+        self._patience = patience
+        # The timeout runs from the start of a connection on, and a header that trickles does not renew it.
+        self._handler = web.Server(
+            self._handle, access_log=None, keepalive_timeout=patience.header_seconds, handler_cancellation=True
+        )
         self._server: asyncio.Server | None = None
+        self._watchman: asyncio.Task[None] | None = None
         self.port = 0
 
     @classmethod
-    async def open(cls, core: Core, *, host: str, port: int, credentials: ServingCredentials) -> Listener:
+    async def open(
+        cls, core: Core, *, host: str, port: int, credentials: ServingCredentials, patience: Patience
+    ) -> Listener:
         """Listen; a port of 0 takes any that is free."""
-        listener = cls(core, host)
+        listener = cls(core, host, patience)
         loop = asyncio.get_running_loop()
         listener._server = await loop.create_server(
             listener._handler, host, port, ssl=credentials.tls_context(), reuse_address=True
         )
         listener.port = int(listener._server.sockets[0].getsockname()[1])
+        listener._watchman = asyncio.create_task(listener._cut_who_do_not_read())
         return listener
 
     @property
@@ -55,8 +68,15 @@ class Listener:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"https://{host}:{self.port}"
 
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._handler.connections)
+
     async def close(self) -> None:
         """Stop listening and drop every connection at once."""
+        if self._watchman is not None:
+            self._watchman.cancel()
         if self._server is not None:
             self._server.close()
         for connection in list(self._handler.connections):
@@ -69,17 +89,40 @@ class Listener:
         try:
             peer = request.get_extra_info("peercert")
             identity = authenticate(self._core, request.headers.get("Authorization", ""), peer)
-            asked = await _read(request)
+            asked = await self._read(request)
         except ApiError as error:
             return _respond(Answer(error.code, status.status_body(error)), request)
-        answer = await dispatch(self._core, asked, identity)
+        answer = await through_gate(self._core, asked, identity)
         if isinstance(answer, WatchAnswer):
             return await self._watch(request, answer)
         if isinstance(answer, StreamAnswer):
-            return await _stream(request, answer)
+            return await self._stream(request, answer)
         if isinstance(answer, SessionAnswer):
             return await self._converse(request, answer)
-        return _respond(answer, request)
+        response = _respond(answer, request)
+        large = len(answer.body) > _PIECE_BYTES and request.method != "HEAD"
+        return await self._send_in_pieces(request, response) if large else response
+
+    async def _read(self, request: web.BaseRequest) -> Request:
+        try:
+            async with asyncio.timeout(self._patience.body_seconds):
+                return await _read(request)
+        except TimeoutError:
+            seconds = f"{self._patience.body_seconds:g}"
+            raise status.failure(408, "Timeout", f"the body did not arrive within {seconds} seconds") from None
+
+    async def _cut_who_do_not_read(self) -> None:
+        """Give up connections whose clients take nothing of what waits for them."""
+        loop, limit = asyncio.get_running_loop(), self._patience.unread_seconds
+        waiting: dict[asyncio.Transport, Unread] = {}
+        while True:
+            await asyncio.sleep(limit / 6)
+            transports = (connection.transport for connection in self._handler.connections)
+            sizes = {one: one.get_write_buffer_size() for one in transports if one is not None}
+            waiting = look_at(waiting, sizes, loop.time())
+            for transport, unread in waiting.items():
+                if loop.time() - unread.since >= limit:
+                    transport.abort()
 
     async def _converse(self, request: web.BaseRequest, answer: SessionAnswer) -> web.StreamResponse:
         try:
@@ -113,17 +156,49 @@ class Listener:
             await response.write_eof()
         return response
 
+    async def _stream(self, request: web.BaseRequest, answer: StreamAnswer) -> web.StreamResponse:
+        headers = {"Content-Type": answer.content_type, "Cache-Control": "no-cache, private"}
+        response = web.StreamResponse(headers=headers)
+        response.enable_chunked_encoding()
+        writer = await response.prepare(request)
+        if writer is not None:
+            _send_head(writer)
+        try:
+            async for chunk in answer.chunks:
+                if not await self._send(request, response, chunk):
+                    return response
+        finally:
+            # A follower that has gone must not keep what it followed.
+            if isinstance(answer.chunks, AsyncGenerator):
+                await answer.chunks.aclose()
+        await response.write_eof()
+        return response
 
-async def _stream(request: web.BaseRequest, answer: StreamAnswer) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"Content-Type": answer.content_type, "Cache-Control": "no-cache, private"})
-    response.enable_chunked_encoding()
-    writer = await response.prepare(request)
-    if writer is not None:
-        _send_head(writer)
-    async for chunk in answer.chunks:
-        await response.write(chunk)
-    await response.write_eof()
-    return response
+    async def _send_in_pieces(self, request: web.BaseRequest, whole: web.Response) -> web.StreamResponse:
+        """Send a large answer as its client takes it: what was sent at once would wait where nobody can see it."""
+        body = whole.body
+        if not isinstance(body, bytes):
+            return whole
+        response = web.StreamResponse(status=whole.status, headers=whole.headers)
+        response.content_length = len(body)
+        await response.prepare(request)
+        view = memoryview(body)
+        for start in range(0, len(body), _PIECE_BYTES):
+            if not await self._send(request, response, view[start : start + _PIECE_BYTES]):
+                return response
+        await response.write_eof()
+        return response
+
+    async def _send(self, request: web.BaseRequest, response: web.StreamResponse, piece: bytes | memoryview) -> bool:
+        """Send a piece of an answer; False when its client has taken nothing for too long and was given up."""
+        try:
+            async with asyncio.timeout(self._patience.unread_seconds):
+                await response.write(piece)
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+            return False
+        return True
 
 
 def _send_head(writer: AbstractStreamWriter) -> None:

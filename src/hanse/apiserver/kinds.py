@@ -156,7 +156,9 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
     ("networking.k8s.io", "v1"): (
         KindEntry("ingressclasses", "IngressClass", namespaced=False),
         KindEntry("ingresses", "Ingress", short_names=("ing",), subresources=_STATUS),
+        KindEntry("ipaddresses", "IPAddress", namespaced=False, short_names=("ip",)),
         KindEntry("networkpolicies", "NetworkPolicy", short_names=("netpol",)),
+        KindEntry("servicecidrs", "ServiceCIDR", namespaced=False, subresources=_STATUS),
     ),
     ("policy", "v1"): (
         KindEntry("poddisruptionbudgets", "PodDisruptionBudget", short_names=("pdb",), subresources=_STATUS),
@@ -173,6 +175,7 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
         KindEntry("csistoragecapacities", "CSIStorageCapacity"),
         KindEntry("storageclasses", "StorageClass", namespaced=False, short_names=("sc",)),
         KindEntry("volumeattachments", "VolumeAttachment", namespaced=False, subresources=_STATUS),
+        KindEntry("volumeattributesclasses", "VolumeAttributesClass", namespaced=False, short_names=("vac",)),
     ),
     ("admissionregistration.k8s.io", "v1"): (
         KindEntry("mutatingadmissionpolicies", "MutatingAdmissionPolicy", namespaced=False, categories=_EXTENSIONS),

@@ -60,8 +60,12 @@ def _path_problems(name: str) -> list[str]:
 def metadata_problems(metadata: Obj, rule: NameRule) -> list[FieldProblem]:
     """Check name, labels and annotations."""
     name = str(metadata.get("name") or "")
-    problems = [invalid_value("metadata.name", name, told) for told in name_problems(name, rule)]
-    problems += label_problems(metadata.get("labels") or {}, "metadata.labels") + _annotation_problems(metadata)
+    prefix = str(metadata.get("generateName") or "")
+    # A prefix may end with a dash: the rest of the name follows.
+    stem = f"{prefix[:-1]}a" if prefix.endswith("-") else prefix
+    problems = [invalid_value("metadata.generateName", prefix, told) for told in name_problems(stem, rule) if prefix]
+    problems += [invalid_value("metadata.name", name, told) for told in name_problems(name, rule)]
+    problems += label_problems(metadata.get("labels") or {}, "metadata.labels") + annotation_problems(metadata)
     return problems + _finalizer_problems(metadata) + _owner_problems(metadata)
 
 
@@ -87,8 +91,9 @@ def _owner_problems(metadata: Obj) -> list[FieldProblem]:
         if owner.get("controller"):
             controllers.append(owner)
     if len(controllers) > 1:
-        told = "Only one reference can have Controller set to true. Found " + " and ".join(
-            f'"true" in references for {one.get("kind")}/{one.get("name")}' for one in controllers[:2]
+        first, second = (f"{one.get('kind')}/{one.get('name')}" for one in controllers[:2])
+        told = (
+            f'Only one reference can have Controller set to true. Found "true" in references for {first} and {second}'
         )
         problems.append(invalid_value("metadata.ownerReferences", metadata["ownerReferences"], told))
     return problems
@@ -103,14 +108,15 @@ def label_problems(labels: dict[str, str], field: str) -> list[FieldProblem]:
     return problems
 
 
-def _annotation_problems(metadata: Obj) -> list[FieldProblem]:
+def annotation_problems(metadata: Obj, field: str = "metadata.annotations") -> list[FieldProblem]:
+    """Check the keys of annotations and their size together."""
     annotations: dict[str, str] = metadata.get("annotations") or {}
     problems = []
     size = 0
     for key, value in annotations.items():
-        problems += [invalid_value("metadata.annotations", key, told) for told in qualified_name_problems(key.lower())]
+        problems += [invalid_value(field, key, told) for told in qualified_name_problems(key.lower())]
         size += len(key) + len(value)
     if size > _ANNOTATIONS_LIMIT:
         told = f"Too long: may not be more than {_ANNOTATIONS_LIMIT} bytes"
-        problems.append(FieldProblem("metadata.annotations", "FieldValueTooLong", told))
+        problems.append(FieldProblem(field, "FieldValueTooLong", told))
     return problems

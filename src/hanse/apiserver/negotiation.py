@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -127,6 +128,37 @@ def _read_json(body: bytes, kind: str) -> Any:
         told = "unexpected end of JSON input" if ended else f"invalid character at position {error.pos}"
         expected = f"the object provided is unrecognized (must be of type {kind}): " if kind else ""
         raise status.bad_request(f"{expected}couldn't get version/kind; json parse error: {told} ({shown})") from None
+
+
+def duplicate_keys(body: bytes, value: Any) -> list[str]:
+    """Return the paths of keys that stand twice in a JSON body; `value` is what it was read into."""
+    # What is written as we would write it cannot hold a key twice; so most bodies are done with at once.
+    if not body.startswith(b"{") or orjson.dumps(value) == body:
+        return []
+    found: list[str] = []
+    try:
+        _note_duplicates(json.loads(body, object_pairs_hook=_Pairs), "", found)
+    except (ValueError, RecursionError):
+        return []  # no JSON, or refused for its depth
+    return found
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object's keys and values as they came."""
+
+
+def _note_duplicates(value: Any, path: str, found: list[str]) -> None:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, inner in value:
+            at = f"{path}.{key}" if path else key
+            if key in seen and at not in found:
+                found.append(at)
+            seen.add(key)
+            _note_duplicates(inner, at, found)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            _note_duplicates(inner, f"{path}[{place}]", found)
 
 
 def _read_yaml(body: bytes) -> Any:

@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 from hanse.apiserver.bootstrap import bootstrap
+from hanse.apiserver.computed import Compute, computed_kind
 from hanse.apiserver.core import Core
 from hanse.apiserver.credentials import ServingCredentials
+from hanse.apiserver.gate import Gate
 from hanse.apiserver.hooks import ServiceResolver
-from hanse.apiserver.http import Listener
 from hanse.apiserver.hub import Hub
 from hanse.apiserver.identity import Identity
 from hanse.apiserver.inprocess import InProcessTransport
 from hanse.apiserver.loops import Loops
+from hanse.apiserver.patience import PATIENT, Patience
 from hanse.apiserver.pod_doors import PodDoors, PodLogs
 from hanse.apiserver.registry import Registry
 from hanse.apiserver.storage import Storage
 from hanse.apiserver.tokens import TokenSigner
+from hanse.kube.resources import Resource
 from hanse.kube.runtime import Runtime
+
+if TYPE_CHECKING:
+    from hanse.apiserver.http import Listener
 
 VERSION = "v1.36.3+hanse"
 _BOOKMARK_SECONDS = 60.0
+
+
+def load_listener() -> type[Listener]:
+    """Load what a server listens with; who will serve can begin with this while the store is opened."""
+    from hanse.apiserver.http import Listener
+
+    return Listener
 
 
 class ApiServer:
@@ -92,6 +106,11 @@ class ApiServer:
         return self._core.hub.streams
 
     @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return self._listener.connections if self._listener else 0
+
+    @property
     def tokens(self) -> Mapping[str, Identity]:
         """The bearer tokens that are accepted."""
         return self._core.tokens
@@ -119,6 +138,26 @@ class ApiServer:
     def webhook_services(self, resolver: ServiceResolver | None) -> None:
         self._core.hooks.resolver = resolver
 
+    @property
+    def revision(self) -> int:
+        """The number of the newest write, which is the newest resourceVersion."""
+        return self._core.storage.revision
+
+    @property
+    def gate(self) -> Gate | None:
+        """What stands between the server and those outside; whoever simulates their network sets it."""
+        return self._core.gate
+
+    @gate.setter
+    def gate(self, gate: Gate | None) -> None:
+        self._core.gate = gate
+
+    def compute(self, resource: Resource, function: Compute) -> None:
+        """Serve a kind whose objects a function tells whenever they are asked for; nothing of it is stored."""
+        served = computed_kind(resource)
+        self._core.computed[served.bucket] = function
+        self._core.registry.install([served])
+
     def token_for(self, identity: Identity) -> str:
         """Return a bearer token for an identity, made on first use."""
         for token, known in self._core.tokens.items():
@@ -132,11 +171,25 @@ class ApiServer:
         """Return a transport without a socket; one `as_remote` fails while the server does not serve."""
         return InProcessTransport(self._core, identity, (lambda: not self._stopped) if as_remote else None)
 
-    async def serve(self, *, host: str = "127.0.0.1", port: int = 0, credentials: ServingCredentials) -> None:
-        """Listen with TLS; after `stop_serving` the same port is used again unless another is named."""
+    async def serve(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        credentials: ServingCredentials,
+        patience: Patience = PATIENT,
+    ) -> None:
+        """Listen with TLS; after `stop_serving` the same port is used again unless another is named.
+
+        `patience` says how long clients are waited for.
+        """
         if self._listener is not None:
             await self._listener.close()
-        self._listener = await Listener.open(self._core, host=host, port=port or self._port, credentials=credentials)
+        # On another thread, since it takes as long as hundreds of requests to the servers of this process.
+        listener = await self._core.runtime.in_thread(load_listener)
+        self._listener = await listener.open(
+            self._core, host=host, port=port or self._port, credentials=credentials, patience=patience
+        )
         self._port = self._listener.port
         self._stopped = False
 

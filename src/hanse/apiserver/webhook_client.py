@@ -9,8 +9,11 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import aiohttp
+# Loaded with the first call: few servers have webhooks, and every one starts.
+if TYPE_CHECKING:
+    import aiohttp
 
 _ANSWER_LIMIT = 3 * 1024 * 1024
 _STATUS_TEXTS: Mapping[int, str] = {
@@ -46,6 +49,8 @@ class WebhookClient:
 
     async def post(self, target: Target, body: bytes, seconds: float) -> bytes:
         """Send a review and return the answer's body; raises CallFailed with Go's sentence."""
+        import aiohttp
+
         shown = f"{target.url}?timeout={seconds:g}s"
         try:
             async with self._opened().post(
@@ -74,6 +79,8 @@ class WebhookClient:
             await session.close()
 
     def _opened(self) -> aiohttp.ClientSession:
+        import aiohttp
+
         if self._session is None:
             self._session = aiohttp.ClientSession()
         return self._session
@@ -108,6 +115,8 @@ def _refused(code: int, body: bytes) -> str:
 
 
 def _why(error: Exception) -> str:
+    import aiohttp
+
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return _certificate_fault(error.certificate_error)
     if isinstance(error, aiohttp.ClientConnectorDNSError):

@@ -14,6 +14,7 @@ import orjson
 
 from hanse.cli.embedded.folder import Folder
 from hanse.cli.failures import Failure, Misuse, one_sentence
+from hanse.cli.loading import settle, undisturbed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -97,9 +98,11 @@ def _own_folder(path: Path) -> Folder:
 
 
 def _run(folder: Folder, port: int | None, name: str | None, *, in_memory: bool) -> None:
-    from hanse.apiserver.storage import StorageError
-    from hanse.cli.running import log_to, run, until_signalled
-
+    with undisturbed():
+        from hanse.apiserver.storage import StorageError
+        from hanse.cli.embedded import servers  # noqa: F401 - loaded here, for `_serve`
+        from hanse.cli.running import log_to, run, until_signalled
+    settle()
     log_to()
     state = _state(folder)
     os.umask(0o077)
@@ -124,13 +127,17 @@ def _state(folder: Folder) -> dict[str, Any]:
 async def _serve(folder: Folder, name: str, port: int | None, before: int, *, in_memory: bool) -> None:
     import asyncio
 
+    from hanse.apiserver.server import load_listener
     from hanse.cli.embedded.kubeconfig import kubeconfig_for
     from hanse.cli.embedded.servers import Server
     from hanse.kube.runtime import SystemRuntime
 
     runtime = SystemRuntime()
+    # A store waits for the disk and the loading for the processor: together they take little more than one of them.
+    loading = asyncio.create_task(runtime.in_thread(load_listener))
     server = await Server.open(name, folder.path, runtime, in_memory=in_memory)
     try:
+        await loading
         try:
             await server.serve(port or before, runtime, exactly=port is not None)
         except OSError as error:

@@ -11,12 +11,16 @@ from typing import Any, TypeVar
 import click
 
 from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
+from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.cli.failures import Misuse
-from hanse.clusters.member import Member, endpoint_from_secret
+from hanse.clusters.credentials import endpoints_of
+from hanse.clusters.member import Member
 from hanse.kube.client import Client
+from hanse.kube.errors import NotFound
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig
-from hanse.kube.resources import SECRETS
+from hanse.kube.manifest import Obj
+from hanse.kube.resources import SECRETS, Resource
 from hanse.kube.runtime import SystemRuntime
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -100,11 +104,22 @@ async def read_clusters(host: Client) -> list[Cluster]:
     return sorted((parse_cluster(obj) for obj in listed.items), key=lambda cluster: cluster.name)
 
 
+async def read_policy_objects(host: Client) -> dict[Resource, list[Obj]]:
+    """Return the placement policies of a federation by kind; none where it does not serve them."""
+    found: dict[Resource, list[Obj]] = {}
+    for resource in (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES):
+        try:
+            found[resource] = [resource.name_kind(obj) for obj in (await host.list(resource)).items]
+        except NotFound:
+            found[resource] = []
+    return found
+
+
 async def connect_member(host: Client, cluster: Cluster) -> Member:
     """Open a client to a member with the credentials that the registry points to; raises KubeconfigError."""
     if cluster.credentials is None:
         raise Misuse(f"cluster {cluster.name} names no credentials in spec.authInfo.controller")
     secret = await host.get(SECRETS, cluster.credentials.name, cluster.credentials.namespace)
-    endpoint = endpoint_from_secret(secret, cluster.name)
+    endpoint = endpoints_of(cluster, secret)[0]
     transport = HttpTransport(endpoint, user_agent="hanse-cli")
     return Member(cluster.name, Client(transport, host.runtime, timeout=5.0))

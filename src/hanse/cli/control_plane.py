@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import structlog
-
-from hanse.api.clusters import CLUSTER_CRD
+from hanse.api.cluster_forms import FORM_CRDS
+from hanse.api.cluster_kind import CLUSTER_CRD
 from hanse.api.names import SYSTEM_NAMESPACE
+from hanse.api.policies import CLUSTER_PLACEMENT_POLICY_CRD, PLACEMENT_POLICY_CRD
+from hanse.clusters.addresses import own_address
 from hanse.clusters.health import HealthTerms
+from hanse.clusters.mirroring import Mirror
+from hanse.clusters.profiles import Profiles
 from hanse.clusters.registry import Registry
 from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
@@ -17,15 +20,16 @@ from hanse.kube.errors import AlreadyExists
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.leases import Fenced, Leadership, LeaseTerms
+from hanse.kube.log import Log
 from hanse.kube.manifest import Key, Obj, dig, name_of
 from hanse.kube.resources import CRDS, NAMESPACES
 from hanse.kube.transport import Transport
 from hanse.native import NativeDoor
 from hanse.propagation.engine import Engine
 
-log = structlog.get_logger("hanse")
+log = Log("hanse")
 
-HOST_CRDS: tuple[Obj, ...] = (CLUSTER_CRD,)
+HOST_CRDS: tuple[Obj, ...] = (CLUSTER_CRD, PLACEMENT_POLICY_CRD, CLUSTER_PLACEMENT_POLICY_CRD)
 # Short enough that a crashed controller is replaced before users of the federation notice.
 TERMS = LeaseTerms(duration_seconds=8.0, renew_deadline_seconds=5.0, retry_seconds=1.0)
 _LEASE = Key(SYSTEM_NAMESPACE, "hanse-controller")
@@ -45,8 +49,14 @@ async def prepare_host(host: Client) -> None:
         pass
     for crd in HOST_CRDS:
         await host.apply(CRDS, crd)
+    for crd in FORM_CRDS:
+        try:
+            await host.create(CRDS, crd)
+        except AlreadyExists:
+            # The system whose kind it is may have installed it; its word on it counts.
+            pass
     async with asyncio.timeout(_ESTABLISHED_SECONDS):
-        for crd in HOST_CRDS:
+        for crd in (*HOST_CRDS, *FORM_CRDS):
             while not is_true(dig(await host.get(CRDS, name_of(crd)), "status", "conditions"), "Established"):
                 await host.runtime.sleep(0.1)
 
@@ -75,8 +85,10 @@ async def run_control_plane(
     health: HealthTerms | None = None,
 ) -> None:
     """Federate until cancelled; the host must be prepared."""
-    registry = Registry(host, connect, health)
+    registry = Registry(host, connect, health, client_address=own_address())
     engine = Engine(host, registry, NativeDoor())
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
+        tasks.create_task(Mirror(host, registry.cache).run())
+        tasks.create_task(Profiles(host, registry.cache).run())
         tasks.create_task(engine.run())

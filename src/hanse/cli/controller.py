@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import yaml
 
+from hanse.api.cluster_forms import FORM_CRDS
 from hanse.cli.control_plane import HOST_CRDS, campaign, prepare_host
 from hanse.cli.failures import one_sentence
 from hanse.cli.running import log_to, run, until_signalled
@@ -34,7 +35,7 @@ def command(kubeconfig: Path, context: str, dry_run: bool, log_format: str) -> N
     Applies Hanse's CRDs there, waits for leadership, and federates until it is stopped. Several may run: one leads.
     """
     if dry_run:
-        click.echo(yaml.safe_dump_all(HOST_CRDS, sort_keys=False), nl=False)
+        click.echo(yaml.safe_dump_all((*HOST_CRDS, *FORM_CRDS), sort_keys=False), nl=False)
         return
     log_to(json=log_format == "json")
     with one_sentence():

@@ -25,10 +25,14 @@ def command(data_dir: Path | None) -> None:
     if not pid:
         click.echo(f"no federation is running in {folder.path}")
         return
+    record = folder.read()
     os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while folder.holder() == pid:
         if time.monotonic() > deadline:
             raise Failure(f"process {pid} does not stop; its log is {folder.log}")
         time.sleep(0.05)
+    if record is not None and record.ephemeral:
+        click.echo("the federation has stopped and leaves nothing behind")
+        return
     click.echo(f"the federation in {folder.path} has stopped; `hanse up` starts it where it was")

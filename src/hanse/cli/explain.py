@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from hanse.api.names import STATUS_ANNOTATION
-from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
+from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters, read_policy_objects
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
 from hanse.cli.output import Column, output_option, show
+from hanse.cli.paper import federation_of, file_options, load_policy, read_papers
 from hanse.cli.running import run
 from hanse.kube.client import Client
 from hanse.kube.conditions import find_condition
@@ -19,6 +21,7 @@ from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, key_of, namespace_of
 from hanse.kube.resources import Resource
 from hanse.native import NativeDoor
+from hanse.native.rehearsal import Rehearsed
 from hanse.propagation.explanation import ClusterExplanation, explain, source_summary
 from hanse.propagation.intent import Problem
 from hanse.propagation.planning import UNSEEN, Observation, plan
@@ -30,41 +33,90 @@ class _Explained:
     summary: str
     clusters: list[ClusterExplanation]
     notes: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    trouble: str = ""
 
 
-_COLUMNS = (Column("CLUSTER"), Column("CHOSEN"), Column("REPLICAS"), Column("HAS"), Column("WHY"))
+_COLUMNS = (
+    Column("OBJECT", wide=True),
+    Column("CLUSTER"),
+    Column("CHOSEN"),
+    Column("REPLICAS"),
+    Column("HAS"),
+    Column("WHY"),
+)
 
 
 @click.command("explain")
-@click.argument("kind")
-@click.argument("name")
+@click.argument("kind", required=False)
+@click.argument("name", required=False)
 @click.option("-n", "--namespace", default="", help="The namespace of the object (default: where the name is found).")
+@file_options
 @host_options
 @output_option()
 def command(
-    kind: str, name: str, namespace: str, data_dir: Path | None, kubeconfig: Path | None, context: str, output: str
+    kind: str | None,
+    name: str | None,
+    namespace: str,
+    files: tuple[Path, ...],
+    fleet_files: tuple[Path, ...],
+    policy: str | None,
+    lost: tuple[str, ...],
+    data_dir: Path | None,
+    kubeconfig: Path | None,
+    context: str,
+    output: str,
 ) -> None:
-    """Say why each cluster has what it has of an object, e.g. `hanse explain deployment web`."""
-    with one_sentence():
-        endpoint = host_endpoint(data_dir, kubeconfig, context)
-        explained = run(lambda: _explain(endpoint, kind, Key(namespace, name)))
+    """Say why each cluster has what it has of an object, e.g. `hanse explain deployment web`.
+
+    With -f and --clusters it explains what would become of the objects in files, and reads nothing else: the exit code
+    is then 1 if something cannot be had.
+    """
+    if files:
+        papers = read_papers(files)
+        if not fleet_files and not papers.clusters:
+            raise Misuse("-f needs --clusters: the Cluster objects of the fleet")
+        federation, function = federation_of(papers, fleet_files, lost), load_policy(policy) if policy else None
+        explained = [_on_paper(federation.rehearse(obj, function)) for obj in papers.objects]
+    else:
+        if not kind or not name or fleet_files or lost or policy:
+            raise Misuse("name an object, as `hanse explain deployment web`, or files with -f and --clusters")
+        with one_sentence():
+            endpoint = host_endpoint(data_dir, kubeconfig, context)
+            explained = [run(lambda: _explain(endpoint, kind, Key(namespace, name)))]
+    _print(explained, output, whole=not files)
+    if files and any(each.trouble for each in explained):
+        raise SystemExit(1)
+
+
+def _print(explained: list[_Explained], output: str, *, whole: bool) -> None:
     if output == "table":
-        click.echo(_told(explained), nl=False)
+        click.echo("\n".join(_told(each) for each in explained), nl=False)
         return
     rows = [
         [
-            each.cluster,
-            "yes" if each.chosen else "no",
-            "" if each.planned_replicas is None else str(each.planned_replicas),
-            each.summary,
-            " ".join(each.sentences),
+            each.title,
+            part.cluster,
+            "yes" if part.chosen else "no",
+            "" if part.planned_replicas is None else str(part.planned_replicas),
+            part.summary,
+            " ".join(part.sentences),
         ]
-        for each in explained.clusters
+        for each in explained
+        for part in each.clusters
     ]
-    document = {
+    documents = [_document(each) for each in explained]
+    names = [f"cluster/{part.cluster}" for each in explained for part in each.clusters]
+    show(output, _COLUMNS, rows, documents[0] if whole else {"objects": documents}, names)
+
+
+def _document(explained: _Explained) -> dict[str, Any]:
+    return {
         "title": explained.title,
         "summary": explained.summary,
+        "placedBy": list(explained.sources),
         "notes": list(explained.notes),
+        "trouble": explained.trouble,
         "clusters": [
             {
                 "cluster": each.cluster,
@@ -76,12 +128,33 @@ def command(
             for each in explained.clusters
         ],
     }
-    show(output, _COLUMNS, rows, document, [f"cluster/{each.cluster}" for each in explained.clusters])
+
+
+def _on_paper(rehearsed: Rehearsed) -> _Explained:
+    intent, planned = rehearsed.intent, rehearsed.planned
+    if intent is None or planned is None:
+        return _Explained(rehearsed.title, "cannot be placed", [], (rehearsed.problem,), trouble=rehearsed.problem)
+    summary = "copied to every chosen cluster" if intent.replicas is None else f"{intent.replicas} replicas wanted"
+    parts = [
+        replace(each, summary=_wish(each), sentences=each.sentences[: len(verdict.reasons)])
+        for each, verdict in zip(rehearsed.explain(), planned.decision.verdicts, strict=True)
+    ]
+    notes = planned.decision.notes
+    trouble = rehearsed.trouble
+    return _Explained(
+        rehearsed.title, summary, parts, notes or ((trouble,) if trouble else ()), intent.sources, trouble
+    )
+
+
+def _wish(part: ClusterExplanation) -> str:
+    if not part.chosen:
+        return "would get nothing"
+    return "would get it" if part.planned_replicas is None else f"would get {part.planned_replicas} replicas"
 
 
 async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
     async with connected(endpoint) as host:
-        door = NativeDoor()
+        door = NativeDoor().informed(await read_policy_objects(host))
         resource = await host.discovery.named(word)
         if resource not in door.resources:
             known = ", ".join(kind.plural for kind in door.resources)
@@ -106,9 +179,9 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
             name: UNSEEN if isinstance(answer, str) else Observation(seen=True, copy=answer)
             for name, answer in answers.items()
         }
-        planned = plan(intent, clusters, observed)
+        planned = plan(intent, clusters, observed, now=host.runtime.now())
         told = explain(intent, planned, observed)
-        return _Explained(title, source_summary(source, intent), told, planned.decision.notes)
+        return _Explained(title, source_summary(source, intent), told, planned.decision.notes, intent.sources)
 
 
 async def _find(host: Client, resource: Resource, key: Key) -> Obj:
@@ -128,8 +201,9 @@ async def _find(host: Client, resource: Resource, key: Key) -> Obj:
 
 def _told(explained: _Explained) -> str:
     lines = [f"{explained.title}: {explained.summary}"]
-    if not explained.clusters:
+    if not explained.clusters and not explained.trouble:
         lines.append("No cluster has joined the federation; `hanse join --help` says how.")
+    lines += [f"Placed by: {source}." for source in explained.sources]
     lines += [f"Note: {note}." for note in explained.notes]
     width = max((len(each.cluster) for each in explained.clusters), default=0)
     for each in explained.clusters:

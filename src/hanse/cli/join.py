@@ -1,87 +1,204 @@
-"""`hanse join`: make a cluster a member of the federation."""
+"""`hanse join`: make clusters members of the federation."""
 
 from __future__ import annotations
 
+import functools
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 import yaml
 
-from hanse.cli.connection import connected, host_endpoint, host_options
-from hanse.cli.failures import Failure, Misuse, one_sentence
+from hanse.api.cluster_kind import CLUSTER_NAME_LENGTH, CLUSTER_NAME_PATTERN
+from hanse.api.clusters import Address, with_scheme
+from hanse.api.names import SYSTEM_NAMESPACE
+from hanse.cli.connection import host_endpoint, host_options
+from hanse.cli.enrolment import Request, join_by_secret, join_cluster, rotate, wait_ready
+from hanse.cli.failures import Misuse, one_sentence
 from hanse.cli.running import run
-from hanse.clusters.joining import already_another, join, joining_manifests
-from hanse.kube.errors import ApiError
-from hanse.kube.kubeconfig import Endpoint, Kubeconfig
-from hanse.kube.manifest import Obj, uid_of
-from hanse.kube.resources import NAMESPACES
-from hanse.kube.transport import Unreachable
+from hanse.clusters.account import Account, account_manifests
+from hanse.clusters.joining import as_account, joining_manifests
+from hanse.clusters.kubeconfigs import HIDDEN
+from hanse.clusters.tokens import TOKEN_SECONDS
+from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
+from hanse.kube.manifest import Key, Obj
 
-_CLUSTER_NAME_LENGTH = 63
+_FEDERATION_PLACEHOLDER = "<the uid of the federation's kube-system namespace>"
 
 
 @click.command("join")
-@click.argument("name")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option(
     "--kubeconfig",
     "member_kubeconfig",
-    required=True,
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A kubeconfig of the cluster that joins.",
+    help="A kubeconfig of the clusters that join (default: $KUBECONFIG, else ~/.kube/config).",
 )
-@click.option("--context", "member_context", default="", help="The context in that file (default: its current one).")
+@click.option(
+    "--context",
+    "member_context",
+    default="",
+    help="The context in that file (default: the one called NAME, or for a single NAME the current one).",
+)
+@click.option("--secret", default="", metavar="[NAMESPACE/]NAME", help="A Secret on the host that holds credentials.")
+@click.option(
+    "--address",
+    "addresses",
+    multiple=True,
+    metavar="[CIDR=]URL",
+    help="A further address of its API server, for clients in CIDR (repeat); tried in turn.",
+)
 @click.option("-l", "--label", "labels", multiple=True, metavar="KEY=VALUE", help="A label for the Cluster (repeat).")
+@click.option(
+    "--service-account/--no-service-account",
+    "own_account",
+    default=True,
+    help="Make a service account with just enough rights in the cluster, or store the given credentials themselves.",
+)
+@click.option(
+    "--token-hours",
+    type=click.IntRange(min=1),
+    default=TOKEN_SECONDS // 3600,
+    show_default=True,
+    help="How long the service account's tokens last; they are renewed after half of it.",
+)
+@click.option(
+    "--rotate", "renew", is_flag=True, help="Give a member's service account a new token now; needs no kubeconfig."
+)
 @click.option("--replace", is_flag=True, help="Take the place of another cluster that has this name.")
-@click.option("--dry-run", is_flag=True, help="Print what would be written to the host, with secrets hidden.")
+@click.option("--wait", "wait_seconds", type=float, default=0.0, metavar="SECONDS", help="Wait until it is Ready.")
+@click.option("--dry-run", is_flag=True, help="Print what would be written and where, with secrets hidden.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How --dry-run prints.")
 @host_options
 def command(
-    name: str,
-    member_kubeconfig: Path,
+    names: tuple[str, ...],
+    member_kubeconfig: Path | None,
     member_context: str,
+    secret: str,
+    addresses: tuple[str, ...],
     labels: tuple[str, ...],
+    own_account: bool,
+    token_hours: int,
+    renew: bool,
     replace: bool,
+    wait_seconds: float,
     dry_run: bool,
+    output: str,
     data_dir: Path | None,
     kubeconfig: Path | None,
     context: str,
 ) -> None:
-    """Make the cluster of a kubeconfig context a member of the federation, under NAME."""
-    _check_name(name)
+    """Make clusters members of the federation, each under its NAME.
+
+    Signs in with a kubeconfig, makes a service account with the rights that federation needs, and keeps only that
+    account's token, in a Secret of the host. The credentials of the kubeconfig are used once and stored nowhere.
+    """
+    request = Request(
+        labels=dict(map(_label, labels)),
+        addresses=tuple(map(_address, addresses)),
+        own_account=own_account,
+        token_seconds=token_hours * 3600,
+        replace=replace,
+    )
+    _check_names(names, alone=bool(member_context or secret))
     with one_sentence():
-        endpoint = Kubeconfig.load(member_kubeconfig).endpoint(member_context)
-        manifests = joining_manifests(name, endpoint, dict(_label(text) for text in labels))
-        if dry_run:
-            click.echo(yaml.safe_dump_all([_hidden(obj) for obj in manifests], sort_keys=False), nl=False)
-            return
-        host = host_endpoint(data_dir, kubeconfig, context)
-        new = run(lambda: _join(host, endpoint, manifests, replace=replace))
-    click.echo(f"cluster {name} joined" if new else f"cluster {name} was a member already; its credentials are renewed")
+        if renew or secret:
+            host_at = host_endpoint(data_dir, kubeconfig, context)
+            if renew:
+                _rotate(host_at, names, request)
+            else:
+                _join_by_secret(host_at, names[0], _secret_key(secret), request, output if dry_run else "")
+        else:
+            members = _endpoints(names, member_kubeconfig, member_context)
+            if dry_run:
+                _show({name: _rehearsal(name, at, request) for name, at in members.items()}, output)
+                return
+            host_at = host_endpoint(data_dir, kubeconfig, context)
+            _join(host_at, members, request)
+        if wait_seconds and not dry_run:
+            run(lambda: wait_ready(host_at, names, wait_seconds))
 
 
-async def _join(host_at: Endpoint, member_at: Endpoint, manifests: list[Obj], *, replace: bool) -> bool:
-    async with connected(member_at) as member:
-        try:
-            uid = uid_of(await member.get(NAMESPACES, "kube-system"))
-        except (Unreachable, ApiError) as error:
-            raise Failure(f"the cluster was not joined: {error}") from error
-    async with connected(host_at) as host:
-        name = manifests[-1]["metadata"]["name"]
-        other = await already_another(host, name, uid)
-        if other and not replace:
-            raise Failure(
-                f"another cluster, {other}, is a member under the name {name}; choose another name, or take its place "
-                "with --replace (what Hanse has put into it stays there)"
-            )
-        return await join(host, manifests)
+def _join(host_at: Endpoint, members: Mapping[str, Endpoint], request: Request) -> None:
+    async def one(name: str, member_at: Endpoint) -> bool:
+        return await join_cluster(host_at, member_at, name, request)
+
+    for name, member_at in members.items():
+        new = run(functools.partial(one, name, member_at))
+        renewed = f"cluster {name} was a member already; its credentials are renewed"
+        click.echo(f"cluster {name} joined" if new else renewed)
 
 
-def _check_name(name: str) -> None:
-    plain = name.replace("-", "a")
-    starts_well = name[:1].isalpha() and name[-1:] != "-"
-    if not (starts_well and plain.isalnum() and plain.isascii() and name == name.lower()) or len(name) > 63:
-        raise Misuse(
-            f"NAME: {name!r} is not a cluster name; use up to {_CLUSTER_NAME_LENGTH} lower-case letters, digits and -"
-        )
+def _join_by_secret(host_at: Endpoint, name: str, key: Key, request: Request, rehearsal: str) -> None:
+    done = run(lambda: join_by_secret(host_at, name, key, request, dry_run=bool(rehearsal)))
+    if isinstance(done, dict):
+        _show({name: {"member": [], "host": [done]}}, rehearsal)
+    else:
+        click.echo(f"cluster {name} joined" if done else f"cluster {name} was a member already; it uses {key} now")
+
+
+def _rotate(host_at: Endpoint, names: Sequence[str], request: Request) -> None:
+    for name in names:
+        run(functools.partial(rotate, host_at, name, request.token_seconds))
+        click.echo(f"cluster {name} has a new token")
+
+
+def _endpoints(names: Sequence[str], path: Path | None, context: str) -> dict[str, Endpoint]:
+    config = _load(path)
+    known = config.context_names()
+    if len(names) == 1 and not context and names[0] not in known:
+        return {names[0]: config.endpoint()}
+    return {name: config.endpoint(context or name) for name in names}
+
+
+def _load(path: Path | None) -> Kubeconfig:
+    if path is not None:
+        return Kubeconfig.load(path)
+    listed = os.environ.get("KUBECONFIG", "")
+    return Kubeconfig.load_all(listed.split(os.pathsep) if listed else [Path.home() / ".kube" / "config"])
+
+
+def _rehearsal(name: str, endpoint: Endpoint, request: Request) -> dict[str, list[Obj]]:
+    wish = request.wish()
+    if not request.own_account:
+        return {"member": [], "host": joining_manifests(name, endpoint, wish.labels, others=wish.others)}
+    account = Account(name)
+    token = as_account(endpoint, HIDDEN)
+    return {
+        "member": account_manifests(account, _FEDERATION_PLACEHOLDER, wish.kinds),
+        "host": joining_manifests(name, token, wish.labels, others=wish.others, account=account.path),
+    }
+
+
+def _show(documents: dict[str, dict[str, list[Obj]]], output: str) -> None:
+    hidden = {
+        name: {where: [_hidden(obj) for obj in objects] for where, objects in places.items()}
+        for name, places in documents.items()
+    }
+    if output == "json":
+        click.echo(json.dumps(hidden, indent=2))
+        return
+    for name, places in hidden.items():
+        for where, title in (("member", f"in the cluster {name}"), ("host", "in the federation")):
+            for obj in places[where]:
+                click.echo(f"---\n# {title}")
+                click.echo(yaml.safe_dump(obj, sort_keys=False), nl=False)
+
+
+def _hidden(obj: Obj) -> Obj:
+    return {**obj, "data": dict.fromkeys(obj["data"], HIDDEN)} if obj["kind"] == "Secret" else obj
+
+
+def _check_names(names: Sequence[str], *, alone: bool) -> None:
+    for name in names:
+        if not re.fullmatch(CLUSTER_NAME_PATTERN, name) or len(name) > CLUSTER_NAME_LENGTH:
+            allowed = f"use up to {CLUSTER_NAME_LENGTH} lower-case letters, digits and -"
+            raise Misuse(f"NAME: {name!r} is not a cluster name; {allowed}")
+    if alone and len(names) > 1:
+        raise Misuse("--context and --secret are for a single NAME; several NAMEs are the names of their contexts")
 
 
 def _label(text: str) -> tuple[str, str]:
@@ -91,7 +208,15 @@ def _label(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _hidden(obj: Obj) -> Obj:
-    if obj["kind"] != "Secret":
-        return obj
-    return {**obj, "data": dict.fromkeys(obj["data"], "<hidden>")}
+def _address(text: str) -> Address:
+    cidr, equals, server = text.rpartition("=")
+    if equals and "/" not in cidr:
+        raise Misuse(f"--address: {text!r} must be URL, or CIDR=URL with a CIDR as in 10.0.0.0/8")
+    return Address(with_scheme(server), cidr)
+
+
+def _secret_key(text: str) -> Key:
+    namespace, slash, name = text.rpartition("/")
+    if not name:
+        raise KubeconfigError("--secret: must be NAME or NAMESPACE/NAME")
+    return Key(namespace if slash else SYSTEM_NAMESPACE, name)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import hanse
+from hanse.cli.loading import undisturbed
 
 # Command: the module that has it and what `hanse --help` says of it. Modules load only when their command runs.
 _COMMANDS = {
@@ -15,12 +16,17 @@ _COMMANDS = {
     "down": ("hanse.cli.down", "Stop a federation that was started with `up`."),
     "status": ("hanse.cli.status", "Show the parts of a federation that was started with `up`."),
     "cluster": ("hanse.cli.cluster", "Break and mend simulated clusters."),
+    "simulate": ("hanse.cli.simulate", "Rehearse a federation on virtual time, broken by chance or by schedule."),
     "join": ("hanse.cli.join", "Make a cluster a member of the federation."),
-    "clusters": ("hanse.cli.clusters", "List the member clusters."),
+    "unjoin": ("hanse.cli.unjoin", "Let a cluster leave the federation."),
+    "clusters": ("hanse.cli.clusters", "List the member clusters, cordon and taint them."),
+    "kubeconfig": ("hanse.cli.kubeconfig", "Export contexts for the federation and its members."),
     "get": ("hanse.cli.get", "Show objects over all clusters in one table."),
     "explain": ("hanse.cli.explain", "Say why each cluster has what it has."),
+    "plan": ("hanse.cli.plan", "Say what would go where, before anything does."),
     "apiserver": ("hanse.cli.apiserver", "Run one Kubernetes API server by itself, with nothing to install."),
     "controller": ("hanse.cli.controller", "Run the control plane against a host API server."),
+    "policy-hook": ("hanse.cli.policy_hook", "Ask an external policy engine about what is written to a host."),
 }
 
 
@@ -31,7 +37,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(_COMMANDS[cmd_name][0])
+        with undisturbed():
+            module = importlib.import_module(_COMMANDS[cmd_name][0])
         command: click.Command = module.command
         return command
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-import structlog
+from hanse.kube.log import configure_with_first_line
 
 T = TypeVar("T")
 
@@ -39,15 +39,21 @@ async def until_signalled(work: Coroutine[Any, Any, None]) -> None:
 
 def log_to(stream: Any = None, *, json: bool = False, level: int = logging.INFO) -> None:
     """Send the log to a stream, as text for people or as JSON for programs."""
-    renderer: Any = structlog.processors.JSONRenderer() if json else structlog.dev.ConsoleRenderer(colors=False)
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
-        cache_logger_on_first_use=True,
-    )
+
+    def configure() -> None:
+        import structlog
+
+        renderer: Any = structlog.processors.JSONRenderer() if json else structlog.dev.ConsoleRenderer(colors=False)
+        structlog.configure(
+            processors=[
+                structlog.processors.add_log_level,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                structlog.processors.format_exc_info,
+                renderer,
+            ],
+            wrapper_class=structlog.make_filtering_bound_logger(level),
+            logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
+            cache_logger_on_first_use=True,
+        )
+
+    configure_with_first_line(configure)

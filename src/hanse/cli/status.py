@@ -8,20 +8,22 @@ from typing import Any
 import click
 
 from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
-from hanse.api.names import FAULT_ANNOTATION
 from hanse.cli.connection import connected, data_dir_option, default_data_dir, host_endpoint
+from hanse.cli.embedded.breaking import faults_of
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.failures import Failure, one_sentence
 from hanse.cli.output import Column, output_option, show
 from hanse.cli.running import run
 from hanse.kube.kubeconfig import Endpoint
-from hanse.kube.manifest import annotations_of, name_of
+from hanse.kube.manifest import name_of
+from hanse.simulator.faults.values import FaultError
 
 _COLUMNS = (
     Column("PART"),
     Column("STATE"),
     Column("REGION"),
     Column("NODES"),
+    Column("FAULTS"),
     Column("ADDRESS"),
     Column("WHY", wide=True),
 )
@@ -43,9 +45,9 @@ def command(data_dir: Path | None, output: str) -> None:
             endpoint = host_endpoint(folder.path, None, record.name)
             clusters = run(lambda: _read_clusters(endpoint))
     document = _document(folder, record, running, clusters)
-    rows = [["federation", document["state"], "", "", record.host, ""]]
+    rows = [["federation", document["state"], "", "", "", record.host, ""]]
     rows += [
-        [each["name"], each["state"], each["region"], str(each["nodes"]), each["address"], each["why"]]
+        [each["name"], each["state"], each["region"], str(each["nodes"]), _told(each), each["address"], each["why"]]
         for each in clusters
     ]
     show(output, _COLUMNS, rows, document, [document["name"], *(each["name"] for each in clusters)])
@@ -70,16 +72,27 @@ def _document(folder: Folder, record: Record, running: bool, clusters: list[dict
 async def _read_clusters(endpoint: Endpoint) -> list[dict[str, Any]]:
     async with connected(endpoint) as host:
         items = sorted((await host.list(CLUSTERS)).items, key=name_of)
-        return [_part(parse_cluster(obj), annotations_of(obj).get(FAULT_ANNOTATION, ""), obj) for obj in items]
+        return [_part(parse_cluster(obj), _faults(obj, host.runtime.now()), obj) for obj in items]
 
 
-def _part(cluster: Cluster, fault: str, obj: dict[str, Any]) -> dict[str, Any]:
+def _faults(obj: dict[str, Any], now: float) -> list[dict[str, Any]]:
+    try:
+        return [fault.as_mapping() for fault in faults_of(obj, now)]
+    except FaultError as error:
+        return [{"fault": "unknown", "why": str(error)}]
+
+
+def _told(part: dict[str, Any]) -> str:
+    return ",".join(fault["fault"] for fault in part["faults"])
+
+
+def _part(cluster: Cluster, faults: list[dict[str, Any]], obj: dict[str, Any]) -> dict[str, Any]:
     state = "Ready" if not cluster.refusal else "Offline" if cluster.offline else "NotReady"
     return {
         "name": cluster.name,
         "context": cluster.name,
         "state": state,
-        "fault": fault,
+        "faults": faults,
         "region": cluster.region,
         "zones": list(cluster.zones),
         "nodes": (obj.get("status") or {}).get("nodes", 0),

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-import subprocess
-import sys
-import time
+import shutil
+import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import yaml
 
+from hanse.apiserver.storage.interface import OutOfSpace, StorageError
 from hanse.cli.connection import DATA_DIR_VARIABLE, data_dir_option, default_data_dir
 from hanse.cli.embedded.defaults import DEFAULT_CLUSTERS
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.failures import Failure, Misuse
+from hanse.cli.yaml_files import read_yaml
+from hanse.kube.errors import ApiError
 
-_START_SECONDS = 90.0
+if TYPE_CHECKING:
+    from hanse.cli.embedded.federation import Wishes
+    from hanse.simulator.faults.schedule import Planned
+
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @click.command("up")
@@ -30,28 +36,94 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
     "--clusters",
     "clusters_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A YAML file `clusters: [{name, region, zone, labels, nodes, …}]` (default: three clusters in three regions).",
+    help="A YAML file `clusters: [{name, region, zone, labels, nodes, cpu, memory, latency, …}]` "
+    "(default: those of the last start, at first three clusters in three regions).",
+)
+@click.option(
+    "--faults",
+    "faults_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A schedule `faults: [{at: 10s, cluster, fault, for: 30s}]`; its times count from when all is ready.",
 )
 @click.option("--name", default=None, help="The name of the federation and of its context (default: federation).")
 @click.option("--domain", default=None, help="The DNS domain of the federation (default: federation.local).")
+@click.option("--port", type=click.IntRange(1, 65535), help="The port of the federation's API server (default: any).")
+@click.option("--merge-kubeconfig", is_flag=True, help="Add the contexts to $KUBECONFIG, or to ~/.kube/config.")
+@click.option("--ephemeral", is_flag=True, help="Keep everything in memory and leave nothing behind.")
 @click.option("--detach", is_flag=True, help="Return when it is ready and leave it running.")
 def command(
-    data_dir: Path | None, clusters_file: Path | None, name: str | None, domain: str | None, detach: bool
+    data_dir: Path | None,
+    clusters_file: Path | None,
+    faults_file: Path | None,
+    name: str | None,
+    domain: str | None,
+    port: int | None,
+    merge_kubeconfig: bool,
+    ephemeral: bool,
+    detach: bool,
 ) -> None:
     """Start a federation on this machine: an API server for it and simulated clusters that have joined it.
 
     Started again on the same folder it is where it was. Ctrl-C stops it; `hanse down` stops a detached one.
     """
-    folder = Folder(data_dir or default_data_dir())
     _check_names(name, domain)
     clusters = _read_clusters(clusters_file) if clusters_file else None
+    folder = _folder(data_dir, ephemeral=ephemeral)
+    schedule = _read_schedule(faults_file, clusters or _known_clusters(folder)) if faults_file else ()
     if detach:
-        _detach(folder, clusters_file, name, domain)
+        options = {"--clusters": clusters_file, "--faults": faults_file, "--name": name, "--domain": domain}
+        given = [word for option, value in options.items() if value is not None for word in (option, _absolute(value))]
+        given += [f"--port={port}"] if port else []
+        given += [flag for flag, on in (("--ephemeral", ephemeral), ("--merge-kubeconfig", merge_kubeconfig)) if on]
+        _detach(folder, given)
         return
-    with folder.held():
-        record = _record(folder, clusters, name, domain)
-        folder.write(record)
-        _run(folder, record)
+    try:
+        with folder.held():
+            record = _record(folder, clusters, name, domain).but(ephemeral=ephemeral)
+            folder.write(record)
+            _run(folder, record, port or 0, schedule, ephemeral=ephemeral, merge=merge_kubeconfig)
+    except (OSError, StorageError, ApiError, BaseExceptionGroup) as error:
+        raise _told(folder, error) from error
+    finally:
+        if ephemeral and folder.holder() is None:
+            shutil.rmtree(folder.path, ignore_errors=True)
+
+
+def _folder(data_dir: Path | None, *, ephemeral: bool) -> Folder:
+    if not ephemeral:
+        return Folder(data_dir or default_data_dir())
+    if data_dir is None:
+        return Folder(Path(tempfile.mkdtemp(prefix="hanse-")))
+    if (data_dir / "federation.json").exists():
+        raise Misuse(
+            f"--ephemeral: {data_dir} holds a federation that would be lost; choose another --data-dir, or none"
+        )
+    return Folder(data_dir)
+
+
+def _absolute(value: Path | str) -> str:
+    return str(value.absolute()) if isinstance(value, Path) else value
+
+
+def _told(folder: Folder, error: BaseException) -> BaseException:
+    """Return what a person is told of what ended a federation; the error itself where it is a fault of ours."""
+    for cause in _causes(error):
+        full = isinstance(cause, OSError) and cause.errno in _FULL
+        if full or isinstance(cause, OutOfSpace) or "database space exceeded" in str(cause):
+            return Failure(f"the disk that holds {folder.path} is full; make room there, or choose another --data-dir")
+        if isinstance(cause, OSError) and cause.filename is not None:
+            return Failure(f"{cause.filename} cannot be used: {cause.strerror}; choose another --data-dir")
+        if isinstance(cause, StorageError):
+            return Failure(f"the data folder {folder.path} cannot be used: {cause}")
+    return error
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _causes(one)
+    else:
+        yield error
 
 
 def _check_names(name: str | None, domain: str | None) -> None:
@@ -64,14 +136,7 @@ def _check_names(name: str | None, domain: str | None) -> None:
 def _read_clusters(path: Path) -> list[dict[str, Any]]:
     from hanse.simulator.settings import SettingsError, parse_clusters
 
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise Misuse(f"--clusters: {path} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" (line {mark.line + 1})" if mark else ""
-        raise Misuse(f"--clusters: {path} is not valid YAML{line}") from error
+    document = read_yaml(path, "--clusters")
     try:
         parse_clusters(document)
     except SettingsError as error:
@@ -80,6 +145,21 @@ def _read_clusters(path: Path) -> list[dict[str, Any]]:
     if not entries:
         raise Misuse(f"--clusters: {path}: clusters: must name at least one cluster")
     return entries
+
+
+def _known_clusters(folder: Folder) -> list[dict[str, Any]]:
+    record = folder.read()
+    return record.clusters if record is not None and record.clusters else DEFAULT_CLUSTERS
+
+
+def _read_schedule(path: Path, clusters: list[dict[str, Any]]) -> tuple[Planned, ...]:
+    from hanse.simulator.faults.schedule import parse_schedule
+    from hanse.simulator.faults.values import FaultError
+
+    try:
+        return parse_schedule(read_yaml(path, "--faults"), [entry["name"] for entry in clusters])
+    except FaultError as error:
+        raise Misuse(f"--faults: {path}: {error}") from error
 
 
 def _record(folder: Folder, clusters: list[dict[str, Any]] | None, name: str | None, domain: str | None) -> Record:
@@ -115,22 +195,25 @@ def _with_pools(folder: Folder, clusters: list[dict[str, Any]]) -> list[dict[str
     return placed
 
 
-def _run(folder: Folder, record: Record) -> None:
-    from hanse.cli.embedded.federation import EmbeddedFederation
+def _run(
+    folder: Folder, record: Record, port: int, schedule: tuple[Planned, ...], *, ephemeral: bool, merge: bool
+) -> None:
+    from hanse.cli.embedded.federation import EmbeddedFederation, Wishes
     from hanse.cli.embedded.view import Screen
     from hanse.cli.running import log_to, run, until_signalled
     from hanse.kube.runtime import SystemRuntime
     from hanse.simulator.settings import parse_clusters
 
     settings = parse_clusters({"clusters": record.clusters})
-    screen = Screen(folder, record)
+    wishes: Wishes = Wishes(port, ephemeral, schedule)
+    screen = Screen(folder, record, merge=merge, ephemeral=ephemeral)
     # Keys and stores hold credentials: they are for their owner alone, whatever the folder's own mode is.
     os.umask(0o077)
-    with folder.log.open("a", encoding="utf-8") as log:
+    with folder.opened(folder.log.name, "a") as log:
         log_to(log)
 
         async def main() -> None:
-            federation = EmbeddedFederation(folder, record, settings, SystemRuntime())
+            federation = EmbeddedFederation(folder, record, settings, SystemRuntime(), wishes)
             await until_signalled(federation.run(screen.start, screen.progress))
 
         try:
@@ -139,43 +222,9 @@ def _run(folder: Folder, record: Record) -> None:
             screen.stop()
 
 
-def _detach(folder: Folder, clusters: Path | None, name: str | None, domain: str | None) -> None:
-    folder.make()
-    if pid := folder.holder():
-        raise Failure(f"a federation is running in {folder.path} already (process {pid})")
-    arguments = [sys.executable, "-m", "hanse", "up", "--data-dir", str(folder.path)]
-    options = (("--clusters", clusters and clusters.absolute()), ("--name", name), ("--domain", domain))
-    for option, value in options:
-        if value is not None:
-            arguments += [option, str(value)]
-    with folder.opened(folder.log.name, "ab") as log:
-        begin = log.tell()
-        child = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
-        )
-    _await_ready(folder, child, lambda: _log_since(folder, begin))
-    record = folder.read()
-    click.echo(f"the federation is ready: {record.host if record else ''}")
+def _detach(folder: Folder, options: list[str]) -> None:
+    from hanse.cli.embedded.detaching import detach
+
+    record = detach(folder, options)
+    click.echo(f"the federation is ready: {record.host}")
     click.echo(f"  export KUBECONFIG={folder.kubeconfig} {DATA_DIR_VARIABLE}={folder.path}")
-
-
-def _await_ready(folder: Folder, child: subprocess.Popen[bytes], log: Callable[[], str]) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    while True:
-        record = folder.read()
-        if record is not None and record.ready and record.pid == child.pid:
-            return
-        if child.poll() is not None:
-            raise Failure(f"the federation did not start: {log()}")
-        if time.monotonic() > deadline:
-            child.terminate()
-            raise Failure(f"the federation was not ready after {_START_SECONDS:g} s; its log is {folder.log}")
-        time.sleep(0.05)
-
-
-def _log_since(folder: Folder, begin: int) -> str:
-    with folder.log.open("rb") as file:
-        file.seek(begin)
-        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
-    sentence = lines[-1] if lines else "it said nothing"
-    return sentence.removeprefix("error: ")

@@ -1,63 +1,79 @@
-"""The live list of members: a connection to each Cluster of the host, its health, and its status.
+"""The live list of members: a connection to each Cluster of the host, and whoever works with it.
 
 Whoever works with members attaches a function to the registry; it runs once a member for as long as the member is
-there with those credentials. A member whose part fails is tried again by itself: no member can end another's work.
+there. New credentials for the same addresses are taken up under way. A member whose part fails is tried again by
+itself: no member can end another's work.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
-
-import structlog
 
 from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
 from hanse.api.names import SYSTEM_NAMESPACE
-from hanse.clusters.health import Health, HealthTerms, State, judge
-from hanse.clusters.member import Member, endpoint_from_secret
-from hanse.clusters.probing import look_at_identity, look_at_nodes, look_at_version, probe
-from hanse.clusters.status import Facts, cluster_status, health_from_status
+from hanse.clusters.credential_secrets import CredentialSecrets
+from hanse.clusters.credentials import endpoints_of
+from hanse.clusters.health import Health, HealthTerms, State, Symptom
+from hanse.clusters.member import Member
+from hanse.clusters.member_transport import MemberTransport
+from hanse.clusters.status import Facts
+from hanse.clusters.supervision import Supervision
+from hanse.clusters.tokens import due_for_renewal, renew_token
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
 from hanse.kube.controller import Controller
-from hanse.kube.errors import ApiError, NotFound
+from hanse.kube.errors import ApiError
 from hanse.kube.events import EventRecorder
 from hanse.kube.kubeconfig import Endpoint, KubeconfigError
-from hanse.kube.manifest import Key, Obj, dig
-from hanse.kube.patches.merge_patch import merge_patch_between
-from hanse.kube.resources import SECRETS
-from hanse.kube.runtime import timestamp
+from hanse.kube.log import Log
+from hanse.kube.manifest import Key, Obj
 from hanse.kube.transport import Transport, Unreachable
 
-log = structlog.get_logger("hanse")
+log = Log("hanse")
 
-_FACTS_SECONDS = 30.0
 _RESTART_SECONDS = 1.0
+# Tokens last for days; a look costs nothing but a glance at what is in memory.
+_TOKEN_SECONDS = 60.0
 
 Attachment = Callable[[Member], Coroutine[Any, Any, None]]
+
+
+@dataclass(slots=True)
+class _Running:
+    endpoints: tuple[Endpoint, ...]
+    transport: MemberTransport
+    task: asyncio.Task[None]
 
 
 class Registry:
     """Every Cluster of the host, connected and judged."""
 
     def __init__(
-        self, host: Client, connect: Callable[[Endpoint], Transport], terms: HealthTerms | None = None
+        self,
+        host: Client,
+        connect: Callable[[Endpoint], Transport],
+        terms: HealthTerms | None = None,
+        *,
+        client_address: str = "",
     ) -> None:
+        """`client_address` is our own, by which a member's addresses are chosen; "" tries all of them."""
         self._host = host
         self._runtime = host.runtime
         self._connect = connect
-        self._terms = terms or HealthTerms()
+        self._client_address = client_address
         self._clusters = Cache(host, CLUSTERS)
-        self._secrets = Cache(host, SECRETS, namespace=SYSTEM_NAMESPACE)
+        self._secrets = CredentialSecrets(host, self._secret_changed, self._namespace_seen)
         self._controller: Controller[str] = Controller("clusters", self._reconcile, self._runtime, workers=4)
         self._attachments: list[Attachment] = []
         self._listeners: list[Callable[[str], None]] = []
-        self._running: dict[str, tuple[object, asyncio.Task[None]]] = {}
+        self._running: dict[str, _Running] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._parsed: list[Cluster] | None = None
         self._events = EventRecorder(host, "hanse")
+        self._supervision = Supervision(host, self._clusters, self.clusters, terms or HealthTerms(), self._events)
 
     def attach(self, work: Attachment) -> None:
         """Run `work` for every member while it is joined."""
@@ -68,25 +84,33 @@ class Registry:
         self._listeners.append(listener)
 
     def clusters(self) -> list[Cluster]:
-        """Return what the registry says of every cluster, in order of name; raises NotSynced before it knows."""
+        """Return what the registry says of every cluster, in order of name; raises NotSynced before it knows.
+
+        A cluster that is leaving is not among them.
+        """
         if self._parsed is None:
-            self._parsed = [parse_cluster(obj) for obj in self._clusters.objects()]
+            parsed = (parse_cluster(obj) for obj in self._clusters.objects())
+            self._parsed = [cluster for cluster in parsed if not cluster.leaving]
         return self._parsed
+
+    @property
+    def cache(self) -> Cache:
+        """The Cluster objects themselves, as last seen."""
+        return self._clusters
 
     async def wait_synced(self) -> None:
         """Wait until every Cluster is known."""
         await self._clusters.wait_synced()
-        await self._secrets.wait_synced()
 
     async def run(self) -> None:
         """Keep the connections until cancelled."""
         self._clusters.subscribe(self._cluster_changed)
-        self._secrets.subscribe(self._secret_changed)
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             tasks.create_task(self._clusters.run())
-            tasks.create_task(self._secrets.run())
+            secrets = self._secrets.follow(SYSTEM_NAMESPACE, tasks)
             await self.wait_synced()
+            await secrets.wait_synced()
             tasks.create_task(self._controller.run())
 
     def _cluster_changed(self, change: Change) -> None:
@@ -96,56 +120,83 @@ class Registry:
             for listener in self._listeners:
                 listener(change.key.name)
 
-    def _secret_changed(self, change: Change) -> None:
-        if not self._clusters.synced:
-            return
-        for cluster in self.clusters():
-            if cluster.credentials == change.key:
+    def _secret_changed(self, key: Key) -> None:
+        self._look_at(lambda credentials: credentials == key)
+
+    def _namespace_seen(self, namespace: str) -> None:
+        self._look_at(lambda credentials: credentials.namespace == namespace)
+
+    def _look_at(self, chosen: Callable[[Key], bool]) -> None:
+        for cluster in self.clusters() if self._clusters.synced else ():
+            if cluster.credentials is not None and chosen(cluster.credentials):
                 self._controller.queue.add(cluster.name)
 
     async def _reconcile(self, name: str) -> None:
-        """Have exactly one task run for a cluster, with its present credentials."""
+        """Have exactly one task run for a cluster, with its present addresses and credentials."""
         obj = self._clusters.get(Key("", name))
-        if obj is None:
+        cluster = parse_cluster(obj) if obj is not None else None
+        if cluster is None or cluster.leaving:
             await self._stop(name)
             return
-        cluster = parse_cluster(obj)
-        running = self._running.get(name)
+        if self._awaits_secrets(cluster):
+            return
         try:
-            endpoint = self._endpoint(cluster)
-            if running is not None and running[0] == endpoint and not running[1].done():
-                return
-            transport = self._connect(endpoint)
+            await self._connect_to(cluster)
         except KubeconfigError as error:
             await self._stop(name)
-            await self._report(name, Health(State.OFFLINE, str(error)), Facts(), joined=str(error))
-            return
-        await self._stop(name)
-        if self._tasks is not None:
-            self._running[name] = (endpoint, self._tasks.create_task(self._serve(name, transport)))
+            unusable = Health(State.OFFLINE, str(error), symptom=Symptom.UNUSABLE)
+            await self._supervision.report(name, unusable, Facts())
 
-    def _endpoint(self, cluster: Cluster) -> Endpoint:
+    async def _connect_to(self, cluster: Cluster) -> None:
+        endpoints = self._endpoints(cluster)
+        running = self._running.get(cluster.name)
+        if running is not None and not running.task.done():
+            if running.endpoints == endpoints:
+                return
+            if list(map(_place, running.endpoints)) == list(map(_place, endpoints)):
+                running.transport.renew(endpoints)
+                running.endpoints = endpoints
+                log.info("Took up new credentials of a cluster", member=cluster.name)
+                return
+        transport = MemberTransport(self._connect, endpoints)
+        await self._stop(cluster.name)
+        if self._tasks is not None:
+            task = self._tasks.create_task(self._serve(cluster.name, transport))
+            self._running[cluster.name] = _Running(endpoints, transport, task)
+
+    def _awaits_secrets(self, cluster: Cluster) -> bool:
+        """Begin to follow the namespace of a cluster's Secret where it is not known yet."""
+        if cluster.credentials is None or self._tasks is None or self._secrets.knows(cluster.credentials.namespace):
+            return False
+        self._secrets.follow(cluster.credentials.namespace, self._tasks)
+        return True
+
+    def _endpoints(self, cluster: Cluster) -> tuple[Endpoint, ...]:
         if cluster.credentials is None:
             raise KubeconfigError("spec.authInfo.controller names no Secret")
         secret = self._secrets.get(cluster.credentials)
         if secret is None:
             raise KubeconfigError(f"secret {cluster.credentials}, named by spec.authInfo.controller, does not exist")
-        return endpoint_from_secret(secret, cluster.name)
+        return endpoints_of(cluster, secret, self._client_address)
 
     async def _stop(self, name: str) -> None:
         running = self._running.pop(name, None)
         if running is not None:
-            running[1].cancel()
-            await asyncio.wait({running[1]})
+            running.task.cancel()
+            await asyncio.wait({running.task})
 
-    async def _serve(self, name: str, transport: Transport) -> None:
+    async def _serve(self, name: str, transport: MemberTransport) -> None:
         """Run everything that belongs to one member until it is cancelled."""
         client = Client(transport, self._runtime)
         member = Member(name, client)
+        works: Sequence[Attachment] = (
+            lambda member: self._supervision.watch(member, transport),
+            lambda member: self._keep_token(member, transport),
+            *self._attachments,
+        )
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._forever(name, lambda: self._watch_health(member)))
-                for work in self._attachments:
+                for work in works:
                     tasks.create_task(self._forever(name, lambda work=work: work(member)))  # type: ignore[misc]
         finally:
             await client.close()
@@ -158,72 +209,43 @@ class Registry:
                 log.exception("Work for a member ended; starting it again", member=name)
             await self._runtime.sleep(_RESTART_SECONDS)
 
-    async def _watch_health(self, member: Member) -> None:
-        known = self._clusters.get(Key("", member.name)) or {}
-        health = health_from_status(dig(known, "status", "conditions", default=[]))
-        facts_due = 0.0
+    async def _keep_token(self, member: Member, transport: MemberTransport) -> None:
+        """Renew the token of a member's service account long before it ends."""
         while True:
-            found = await probe(member.client, self._terms.timeout_seconds)
-            health = judge(health, found, self._runtime.monotonic(), self._terms)
-            facts = Facts()
-            if found.healthy and self._runtime.monotonic() >= facts_due:
-                facts = await self._look(member)
-                settled = facts.topology is not None and facts.topology.nodes > 0
-                facts_due = self._runtime.monotonic() + (_FACTS_SECONDS if settled else 0.0)
+            await self._runtime.sleep(_TOKEN_SECONDS * self._runtime.uniform(0.5, 1.0))
+            await transport.close_retired()
+            obj = self._clusters.get(Key("", member.name))
+            cluster = parse_cluster(obj) if obj is not None else None
+            if obj is None or cluster is None or cluster.credentials is None:
+                continue
+            secret = self._secrets.get(cluster.credentials)
+            life = due_for_renewal(secret, self._runtime.now()) if secret is not None else None
+            if secret is None or life is None or not cluster.ready:
+                continue
             try:
-                await self._report(member.name, self._unless_known(member.name, health), facts)
+                await renew_token(self._host, member.client, cluster, secret, life.seconds)
             except (ApiError, Unreachable) as error:
-                # The host may be away for a moment; the judgement stands and is written with the next probe.
-                log.warning("Could not write a cluster's status", member=member.name, error=str(error))
-            await self._runtime.sleep(self._terms.period_seconds * self._runtime.uniform(0.9, 1.1))
+                why = f"the token with which Hanse signs in there could not be renewed: {error}"
+                await self._events.record(obj, "TokenNotRenewed", why, warning=True)
+            else:
+                await self._events.record(obj, "TokenRenewed", "the token with which Hanse signs in there is renewed")
 
-    async def _look(self, member: Member) -> Facts:
-        timeout = self._terms.timeout_seconds
-        return Facts(
-            topology=await look_at_nodes(member.client, timeout),
-            version=await look_at_version(member.client, timeout),
-            uid=await look_at_identity(member.client, timeout),
-        )
 
-    def _unless_known(self, name: str, health: Health) -> Health:
-        """Refuse a cluster that is a member already under another name: it would be asked for everything twice."""
-        uid = next((cluster.uid for cluster in self.clusters() if cluster.name == name), "")
-        twins = [cluster.name for cluster in self.clusters() if uid and cluster.uid == uid]
-        if not twins or min(twins) == name or health.state is not State.READY:
-            return health
-        return Health(State.NOT_READY, f"it is the same cluster as {min(twins)}; remove one of the two")
-
-    async def _report(self, name: str, health: Health, facts: Facts, *, joined: str = "") -> None:
-        obj = self._clusters.get(Key("", name))
-        if obj is None:
-            return
-        now = timestamp(self._runtime.now())
-        old = obj.get("status") or {}
-        status = cluster_status(old, health, facts, now, joined=joined)
-        if status == old:
-            return
-        try:
-            written = await self._host.patch(
-                CLUSTERS, name, {"status": merge_patch_between(old, status)}, subresource="status"
-            )
-        except NotFound:
-            return
-        self._clusters.remember(written)
-        await self._tell_transition(obj, health)
-
-    async def _tell_transition(self, before: Obj, health: Health) -> None:
-        """Say in the log and in an Event when the judgement of a cluster has changed."""
-        was = health_from_status(dig(before, "status", "conditions", default=[])).state
-        if was is health.state:
-            return
-        name = before["metadata"]["name"]
-        log.info("Judged a cluster anew", member=name, before=str(was), now=str(health.state), why=health.why)
-        warning = health.state is not State.READY
-        await self._events.record(
-            before, f"Cluster{health.state}", f"{name} is {health.state}: {health.why}", warning=warning
-        )
+def _place(endpoint: Endpoint) -> Endpoint:
+    """Return where an endpoint leads, without who we are there."""
+    return Endpoint(
+        server=endpoint.server,
+        ca=endpoint.ca,
+        insecure=endpoint.insecure,
+        tls_server_name=endpoint.tls_server_name,
+        proxy_url=endpoint.proxy_url,
+    )
 
 
 def _for_placement(obj: Obj | None) -> Cluster | None:
-    """Return what placement may look at; another wording of the same trouble is nothing new to it."""
-    return None if obj is None else replace(parse_cluster(obj), why="")
+    """Return what placement may look at.
+
+    Another wording of the same trouble is nothing new to it; and what is left of a cluster's capacity moves with
+    every rollout: it is looked at when something is placed, and is no reason to place everything anew.
+    """
+    return None if obj is None else replace(parse_cluster(obj), why="", free={})

@@ -11,15 +11,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
-import structlog
-
 from hanse.kube.errors import ApiError, Conflict
+from hanse.kube.log import Log
 from hanse.kube.queue import WorkQueue
 from hanse.kube.runtime import Runtime
 from hanse.kube.transport import Unreachable
 
 K = TypeVar("K", bound=Hashable)
-log = structlog.get_logger("hanse")
+log = Log("hanse")
 
 
 class Terminal(Exception):

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import orjson
-import structlog
 
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError, BadRequest, Forbidden, Gone, Invalid
+from hanse.kube.log import Log
 from hanse.kube.manifest import Key, Obj, dig, key_of, version_of
 from hanse.kube.resources import Resource
 from hanse.kube.transport import Unreachable
 
-log = structlog.get_logger("hanse")
+log = Log("hanse")
 
 _FIRST_RETRY_SECONDS = 0.2
 _LAST_RETRY_SECONDS = 10.0

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from hanse.api.names import (
-    CLUSTER_SELECTOR_ANNOTATION,
-    DELETION_ANNOTATION,
-    DEPLOYMENT_PREFERENCES_ANNOTATION,
-    STATUS_ANNOTATION,
-)
+from hanse.api.names import DELETION_ANNOTATION, DEPLOYMENT_PREFERENCES_ANNOTATION, STATUS_ANNOTATION
+from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.kube.conditions import condition, merge_conditions
 from hanse.kube.manifest import Obj, annotations_of, dig, finalizers_of, key_of, uid_of
 from hanse.kube.resources import DEPLOYMENTS, Resource, gvk
+from hanse.native.asking import asked_for
 from hanse.native.kinds import DEFAULT_KINDS, is_federated
-from hanse.native.preferences import parse_preferences, parse_selector
 from hanse.native.template import template_of
-from hanse.placement.cluster_selector import SelectorError
+from hanse.placement.policy import Policies, read_policies
 from hanse.propagation.aggregation import aggregate
 from hanse.propagation.intent import Intent, Problem
 from hanse.propagation.report import Report
@@ -25,14 +21,24 @@ from hanse.propagation.report import Report
 class NativeDoor:
     """Federates plain objects of the listed kinds."""
 
-    def __init__(self, kinds: tuple[Resource, ...] = DEFAULT_KINDS) -> None:
+    def __init__(self, kinds: tuple[Resource, ...] = DEFAULT_KINDS, policies: Policies | None = None) -> None:
         self._kinds = kinds
+        self._policies = policies or Policies()
         self._by_gvk = {(kind.group, kind.version, kind.kind): kind for kind in kinds}
 
     @property
     def resources(self) -> Sequence[Resource]:
         """The federated kinds."""
         return self._kinds
+
+    @property
+    def inputs(self) -> Sequence[Resource]:
+        """The kinds of policies."""
+        return (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES)
+
+    def informed(self, inputs: Mapping[Resource, Sequence[Obj]]) -> NativeDoor:
+        """Return the door that follows these policies."""
+        return NativeDoor(self._kinds, read_policies(obj for resource in self.inputs for obj in inputs[resource]))
 
     def admits(self, source: Obj) -> bool:
         """Tell whether an object goes into the members."""
@@ -41,27 +47,21 @@ class NativeDoor:
     def translate(self, source: Obj) -> Intent | Problem:
         """Read the object and its annotations."""
         resource = self._by_gvk[gvk(source)]
-        annotations = annotations_of(source)
-        try:
-            selector = parse_selector(annotations.get(CLUSTER_SELECTOR_ANNOTATION))
-        except SelectorError as error:
-            return Problem("InvalidClusterSelector", f"annotation {CLUSTER_SELECTOR_ANNOTATION}: {error}")
-        replicas, preferences = None, None
-        if resource == DEPLOYMENTS:
-            replicas = dig(source, "spec", "replicas", default=1)
-            try:
-                preferences = parse_preferences(annotations.get(DEPLOYMENT_PREFERENCES_ANNOTATION))
-            except ValueError as error:
-                return Problem("InvalidPreferences", f"annotation {DEPLOYMENT_PREFERENCES_ANNOTATION}: {error}")
+        divided = resource == DEPLOYMENTS
+        asked = asked_for(source, self._policies, preferences=DEPLOYMENT_PREFERENCES_ANNOTATION if divided else "")
+        if isinstance(asked, Problem):
+            return asked
+        deletion = annotations_of(source).get(DELETION_ANNOTATION)
         return Intent(
             resource=resource,
             key=key_of(source),
             source_uid=uid_of(source),
             template=template_of(source),
-            selector=selector,
-            replicas=replicas,
-            preferences=preferences,
-            orphan=annotations.get(DELETION_ANNOTATION) == "orphan" or "orphan" in finalizers_of(source),
+            placement=asked.placement,
+            replicas=dig(source, "spec", "replicas", default=1) if divided else None,
+            overrides=asked.overrides,
+            sources=asked.sources,
+            orphan=deletion == "orphan" or "orphan" in finalizers_of(source),
         )
 
     def reported(self, source: Obj, report: Report, now: str) -> Obj:

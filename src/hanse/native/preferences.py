@@ -46,11 +46,17 @@ def _preference(cluster: str, entry: Any) -> Preference:
         raise ValueError(f"clusters[{cluster}] must be a JSON object")  # noqa: TRY004
     fields = _lowered(entry, f"clusters[{cluster}].", ("weight", "minReplicas", "maxReplicas"))
     limit = fields.get("maxreplicas")
-    return Preference(
+    preference = Preference(
         weight=_integer(fields.get("weight", 0), f"clusters[{cluster}].weight"),
         min_replicas=_integer(fields.get("minreplicas", 0), f"clusters[{cluster}].minReplicas"),
         max_replicas=None if limit is None else _integer(limit, f"clusters[{cluster}].maxReplicas"),
     )
+    if preference.max_replicas is not None and preference.min_replicas > preference.max_replicas:
+        # The original gave such a minimum in full and cut off everything else, which nobody can have meant.
+        raise ValueError(
+            f"clusters[{cluster}].minReplicas {preference.min_replicas} must not exceed maxReplicas {limit}"
+        )
+    return preference
 
 
 def _integer(value: Any, where: str) -> int:

@@ -1,20 +1,55 @@
 """Pure decisions: which clusters, how many replicas where, and why; no awaits, no clock, no log."""
 
+from hanse.placement.ask import (
+    Aggregated,
+    ByCapacity,
+    ByFreeCapacity,
+    ClusterTerm,
+    Division,
+    Duplicated,
+    Equally,
+    Failover,
+    Group,
+    Placement,
+    Spread,
+    State,
+    Weighted,
+    WeightRule,
+)
+from hanse.placement.candidate import Candidate, Taint, Toleration
 from hanse.placement.cluster_selector import ClusterSelector, SelectorError
-from hanse.placement.decision import Candidate, Decision, Verdict, decide
+from hanse.placement.decision import Decision, Verdict, decide
+from hanse.placement.fleet import Fleet
 from hanse.placement.planner import Plan, Preference, Preferences, plan_replicas
 from hanse.placement.transition import Holding, next_replicas
 
 __all__ = [
+    "Aggregated",
+    "ByCapacity",
+    "ByFreeCapacity",
     "Candidate",
     "ClusterSelector",
+    "ClusterTerm",
     "Decision",
+    "Division",
+    "Duplicated",
+    "Equally",
+    "Failover",
+    "Fleet",
+    "Group",
     "Holding",
+    "Placement",
     "Plan",
     "Preference",
     "Preferences",
     "SelectorError",
+    "Spread",
+    "State",
+    "Taint",
+    "Toleration",
     "Verdict",
+    "WeightRule",
+    "Weighted",
     "decide",
     "next_replicas",
     "plan_replicas",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hanse.kube.selectors import Requirement, label_value_problems, qualified_name_problems
+from hanse.kube.selectors import LabelSelector, Requirement, label_value_problems, qualified_name_problems
 
 _OPERATORS = {
     "in": "in", "In": "in",
@@ -93,3 +93,11 @@ def in_words(needed: Requirement) -> str:
             return f"{needed.key} {word} ({', '.join(needed.values)})"
     sign = {"gt": ">", "lt": "<"}.get(needed.operator, needed.operator)
     return f"{needed.key} {sign} {needed.values[0]}"
+
+
+def where(text: str) -> ClusterSelector:
+    """Read a selector as `kubectl -l` takes it: `region in (eu, us), tier != dev`; raises SelectorError."""
+    try:
+        return ClusterSelector(LabelSelector.parse(text).requirements)
+    except ValueError as error:
+        raise SelectorError(str(error)) from error

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
 
-from hanse.placement.cluster_selector import ClusterSelector, in_words
-from hanse.placement.planner import ANY_CLUSTER, Plan, Preferences, divide_equally, plan_replicas
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What placement knows of a cluster; `refusal` says why no work may go there, "" where it may."""
-
-    name: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-    refusal: str = ""
+from hanse.placement.ask import Placement, State
+from hanse.placement.candidate import Candidate
+from hanse.placement.choosing import Choice, choose
+from hanse.placement.fleet import Fleet
+from hanse.placement.planner import ANY_CLUSTER, Preferences
+from hanse.placement.work import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,86 +31,128 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Where an object goes, and why."""
+    """Where an object goes, and why.
 
-    verdicts: tuple[Verdict, ...]
+    `unplaced` replicas find no place; `remedy` says what would give them one. `until` is the moment at which time
+    alone changes the decision, None where it does not.
+    """
+
+    verdicts: Sequence[Verdict]
     unplaced: int = 0
     notes: tuple[str, ...] = ()
+    remedy: str = "raise a cluster's maxReplicas or weight"
+    until: float | None = None
 
     def chosen(self) -> list[str]:
         """Return the names of the clusters that shall have the object."""
         return [verdict.cluster for verdict in self.verdicts if verdict.chosen]
+
+    @property
+    def replicas(self) -> dict[str, int]:
+        """How many replicas each chosen cluster gets; empty for kinds without replicas."""
+        return {each.cluster: each.replicas for each in self.verdicts if each.chosen and each.replicas is not None}
 
     def of(self, cluster: str) -> Verdict | None:
         """Return one cluster's part, None where the cluster is not registered."""
         return next((verdict for verdict in self.verdicts if verdict.cluster == cluster), None)
 
 
+class Verdicts(Sequence[Verdict]):
+    """The verdicts of a choice, put into words when somebody reads them."""
+
+    __slots__ = ("_choice", "_told", "_work")
+
+    def __init__(self, work: Work, choice: Choice) -> None:
+        self._work = work
+        self._choice = choice
+        self._told: tuple[Verdict, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self._work.fleet)
+
+    @overload
+    def __getitem__(self, place: int) -> Verdict: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Verdict, ...]: ...
+    def __getitem__(self, place: int | slice) -> Verdict | tuple[Verdict, ...]:
+        return self._tell()[place]
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self._tell())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._tell())
+
+    def __repr__(self) -> str:
+        return repr(self._tell())
+
+    def _tell(self) -> tuple[Verdict, ...]:
+        if self._told is None:
+            asked, why = _asked(self._work)
+            self._told = tuple(
+                _verdict(self._work, self._choice, slot, why if asked >> slot & 1 else ()) for slot in range(len(self))
+            )
+        return self._told
+
+
 def decide(
-    candidates: Sequence[Candidate],
-    selector: ClusterSelector,
+    clusters: Fleet | Iterable[Candidate],
+    placement: Placement | None = None,
     *,
     replicas: int | None = None,
-    preferences: Preferences | None = None,
-    current: Mapping[str, int] | None = None,
+    state: State | None = None,
     key: str = "",
 ) -> Decision:
     """Choose clusters and divide replicas among them; the same input always gives the same decision."""
-    ordered = sorted(candidates, key=lambda candidate: candidate.name)
-    usable = [each for each in ordered if not each.refusal and selector.unmet(each.labels) is None]
-    plan = None
-    if replicas is not None:
-        names = [each.name for each in usable]
-        if preferences is None:
-            plan = divide_equally(replicas, names, key=key)
-        else:
-            plan = plan_replicas(replicas, names, preferences, key=key, current=current)
-    verdicts = tuple(_verdict(each, selector, plan, preferences, replicas) for each in ordered)
-    return Decision(verdicts, plan.unplaced if plan else 0, _unknown_names(preferences, ordered))
-
-
-def _unknown_names(preferences: Preferences | None, candidates: Sequence[Candidate]) -> tuple[str, ...]:
-    known = {candidate.name for candidate in candidates} | {ANY_CLUSTER}
-    named = sorted(preferences.clusters) if preferences is not None else []
-    return tuple(
-        f"the preferences name {name}, which is no cluster of the federation" for name in named if name not in known
+    fleet = clusters if isinstance(clusters, Fleet) else Fleet(clusters)
+    work = Work(fleet, placement or Placement(), replicas, state or State(), key)
+    choice = choose(work)
+    return Decision(
+        Verdicts(work, choice), choice.shares.unplaced, _notes(work, choice), choice.shares.remedy, choice.until
     )
 
 
-def _verdict(
-    candidate: Candidate,
-    selector: ClusterSelector,
-    plan: Plan | None,
-    preferences: Preferences | None,
-    total: int | None,
-) -> Verdict:
-    unmet = selector.unmet(candidate.labels)
-    if unmet is not None:
-        have = candidate.labels.get(unmet.key)
-        found = f"its {unmet.key} is {have}" if have is not None else f"it has no label {unmet.key}"
-        return Verdict(candidate.name, False, None, (f"the cluster selector asks for {in_words(unmet)}, and {found}",))
-    reasons = ["the cluster selector matches its labels"] if selector.requirements else ["every cluster is selected"]
-    if candidate.refusal:
-        return Verdict(candidate.name, False, None, (*reasons, candidate.refusal), keep=True)
-    reasons.append("it is ready")
-    if plan is None:
-        return Verdict(candidate.name, True, None, tuple(reasons))
-    reasons.append(_share_reason(candidate.name, plan, preferences, total or 0))
-    return Verdict(candidate.name, True, plan.replicas[candidate.name], tuple(reasons))
+def _notes(work: Work, choice: Choice) -> tuple[str, ...]:
+    impossible = (choice.impossible,) if choice.impossible else ()
+    return (*impossible, *_unknown_names(work))
 
 
-def _share_reason(cluster: str, plan: Plan, preferences: Preferences | None, total: int) -> str:
-    count = plan.replicas[cluster]
-    if preferences is None:
-        return f"{total} replicas divided equally over {len(plan.replicas)} ready clusters give it {count}"
-    preference = preferences.of(cluster)
-    if preference is None:
-        return "the preferences do not name it and have no *, so it gets 0"
-    parts = [f"weight {preference.weight}"]
-    if preference.min_replicas:
-        parts.append(f"at least {preference.min_replicas}")
-    if preference.max_replicas is not None:
-        parts.append(f"at most {preference.max_replicas}")
-    if not preferences.rebalance:
-        parts.append("what runs already stays")
-    return f"of {total} replicas the preferences ({', '.join(parts)}) give it {count}"
+def _unknown_names(work: Work) -> Iterator[str]:
+    placement, known = work.placement, work.fleet
+    for name in sorted(set(placement.clusters.names or ()) | set(placement.clusters.excluded)):
+        if known.slot(name) is None:
+            yield f"the placement names {name}, which is no cluster of the federation"
+    if isinstance(placement.division, Preferences):
+        for name in sorted(placement.division.clusters):
+            if name != ANY_CLUSTER and known.slot(name) is None:
+                yield f"the preferences name {name}, which is no cluster of the federation"
+
+
+def _verdict(work: Work, choice: Choice, slot: int, asked: tuple[str, ...]) -> Verdict:
+    name, bit = work.fleet.names[slot], 1 << slot
+    for refused in choice.refused:
+        if refused.clusters & bit:
+            return Verdict(name, False, None, (*asked, refused.tell(slot)), refused.keep)
+    reasons = (*asked, "it is ready")
+    if work.fleet.cordoned & work.holders & bit:
+        reasons = (*reasons, "it is cordoned and keeps what it has")
+    if choice.group:
+        reasons = (*reasons, f"it is in group {choice.group}, the first that can take the work")
+    if not choice.chosen & bit:
+        return Verdict(name, False, None, (*reasons, "there is nothing for it to do"))
+    if work.replicas is None:
+        return Verdict(name, True, None, reasons)
+    return Verdict(name, True, choice.shares.counts.get(slot, 0), (*reasons, choice.shares.tell(slot)))
+
+
+def _asked(work: Work) -> tuple[int, tuple[str, ...]]:
+    """Return the clusters that were asked for, and why they are among those."""
+    term = work.placement.clusters
+    if term.selector.requirements:
+        why = "the cluster selector matches its labels"
+    else:
+        why = "it is named" if term.names is not None else "every cluster is selected"
+    return work.fleet.within(term), (why,)

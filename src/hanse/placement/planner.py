@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from hanse.placement.hashing import fnv1_32
+
 ANY_CLUSTER = "*"
+_INFINITE = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,17 @@ def plan_replicas(
     key: str,
     current: Mapping[str, int] | None = None,
     capacity: Mapping[str, int] | None = None,
+    limits: Mapping[str, int] | None = None,
+    hashes: Mapping[str, int] | None = None,
 ) -> Plan:
-    """Divide `total` over the clusters; the order of the input does not matter."""
+    """Divide `total` over the clusters; the order of the input does not matter.
+
+    `capacity` is what a cluster turned out to hold: what it would get beyond that is its overflow. `limits` are maxima
+    that bind the minima of the preferences as well. `hashes` are those of cluster and key, for one who has
+    them already.
+    """
     current, capacity = current or {}, capacity or {}
-    shares = _ordered_shares(clusters, preferences, key, capacity)
+    shares = _ordered_shares(clusters, preferences, key, capacity, limits or {}, hashes)
     left = _give_minima(shares, total)
     if not preferences.rebalance:
         left = _keep_running(shares, current, left)
@@ -79,45 +89,35 @@ def plan_replicas(
     return Plan(replicas, overflow, left)
 
 
-def divide_equally(total: int, clusters: Collection[str], *, key: str) -> Plan:
-    """Divide without any preference: no two clusters differ by more than one.
-
-    Federation v1 rounds every share up and leaves the rest to the last cluster, which then may get none; who asked
-    for nothing in particular gets the fair division instead. The odd replicas go by the same hash.
-    """
-    ordered = sorted(clusters, key=lambda name: (fnv1_32((name + key).encode()), name))
-    if not ordered:
-        return Plan({}, {}, total)
-    share, odd = divmod(total, len(ordered))
-    replicas = {name: share + (place < odd) for place, name in enumerate(ordered)}
-    return Plan(dict(sorted(replicas.items())), {}, 0)
-
-
-def fnv1_32(data: bytes) -> int:
-    """Hash as Go's hash/fnv New32 does: multiply, then xor."""
-    value = 2166136261
-    for byte in data:
-        value = ((value * 16777619) & 0xFFFFFFFF) ^ byte
-    return value
-
-
 def _ordered_shares(
-    clusters: Collection[str], preferences: Preferences, key: str, capacity: Mapping[str, int]
+    clusters: Collection[str],
+    preferences: Preferences,
+    key: str,
+    capacity: Mapping[str, int],
+    limits: Mapping[str, int],
+    hashes: Mapping[str, int] | None,
 ) -> list[_Share]:
+    if hashes is None:
+        hashes = {name: fnv1_32((name + key).encode()) for name in clusters}
+    own, default = preferences.clusters, preferences.clusters.get(ANY_CLUSTER)
     shares = []
     for name in clusters:
-        preference = preferences.of(name)
+        preference = own.get(name, default)
         if preference is None:
             continue
-        limit = float("inf") if preference.max_replicas is None else preference.max_replicas
-        room = float(capacity[name]) if name in capacity else float("inf")
-        shares.append(_Share(name, preference.weight, preference.min_replicas, limit, room))
-    shares.sort(key=lambda share: (-share.weight, fnv1_32((share.name + key).encode()), share.name))
+        limit = _INFINITE if preference.max_replicas is None else preference.max_replicas
+        minimum = preference.min_replicas
+        if name in limits:
+            limit, minimum = min(limit, limits[name]), min(minimum, limits[name])
+        shares.append(_Share(name, preference.weight, minimum, limit, capacity.get(name, _INFINITE)))
+    shares.sort(key=lambda share: (-share.weight, hashes[share.name], share.name))
     return shares
 
 
 def _give_minima(shares: list[_Share], left: int) -> int:
     for share in shares:
+        if not share.minimum:
+            continue
         # The maximum is not looked at here, as in the original.
         share.planned = max(0, int(min(share.minimum, left, share.capacity)))
         left -= share.planned

@@ -27,7 +27,8 @@ def _deployment(source: Obj, report: Report, now: str) -> Obj:
     old = source.get("status") or {}
     members = [row.observed for row in report.rows if row.live and row.observed is not None]
     counts = {name: sum(dig(obj, "status", name, default=0) for obj in members) for name in _DEPLOYMENT_COUNTS}
-    wanted = dig(source, "spec", "replicas", default=1)
+    # Duplicated work, and what a full cluster is asked for beyond its share, is more than the source says.
+    wanted = max(dig(source, "spec", "replicas", default=1), sum(report.decision.replicas.values()))
     unavailable = max(0, max(wanted, counts["replicas"]) - counts["availableReplicas"])
     observed = source["metadata"].get("generation", 0) if report.settled else old.get("observedGeneration", 0)
     status: Obj = {name: value for name, value in counts.items() if value}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from hanse.kube.manifest import Obj
@@ -17,6 +17,13 @@ class Door(Protocol):
     @property
     def resources(self) -> Sequence[Resource]:
         """The kinds of source objects."""
+
+    @property
+    def inputs(self) -> Sequence[Resource]:
+        """The kinds beside the sources that say what sources mean, such as policies."""
+
+    def informed(self, inputs: Mapping[Resource, Sequence[Obj]]) -> Door:
+        """Return the door that knows these inputs, every object of every kind of them."""
 
     def admits(self, source: Obj) -> bool:
         """Tell whether an object is to be federated at all."""

@@ -28,6 +28,7 @@ from hanse.kube.manifest import (
 )
 from hanse.kube.resources import NAMESPACES, Resource
 from hanse.kube.runtime import timestamp
+from hanse.propagation.candidates import ClusterIndex
 from hanse.propagation.comparison import Present
 from hanse.propagation.desk import Desk
 from hanse.propagation.door import Door
@@ -56,6 +57,8 @@ class Engine:
         self._members: dict[str, MemberSide] = {}
         self._events = EventRecorder(host, "hanse")
         self._sources = {resource: Cache(host, resource) for resource in door.resources}
+        self._inputs = {resource: Cache(host, resource) for resource in door.inputs}
+        self._index = ClusterIndex()
         self._controller: Controller[Ref] = Controller("propagation", self._reconcile, self._runtime)
         self._reporter: Controller[Ref] = Controller("status", self._report, self._runtime)
         self._unsettled_since: dict[Ref, float] = {}
@@ -70,9 +73,15 @@ class Engine:
             for resource, cache in self._sources.items():
                 cache.subscribe(lambda change, resource=resource: self._source_changed(resource, change))  # type: ignore[misc]
                 tasks.create_task(cache.run())
+            for cache in self._inputs.values():
+                tasks.create_task(cache.run())
             await self._registry.wait_synced()
-            for cache in self._sources.values():
+            for cache in (*self._sources.values(), *self._inputs.values()):
                 await cache.wait_synced()
+            # Nothing is placed before every policy is known: what one forbids would be placed first.
+            self._inform()
+            for cache in self._inputs.values():
+                cache.subscribe(self._input_changed)
             tasks.create_task(self._controller.run())
             tasks.create_task(self._reporter.run())
 
@@ -88,6 +97,14 @@ class Engine:
         if source is None and change.key.namespace:
             # A namespace goes when the last object in it has gone.
             self._controller.queue.add(Ref(NAMESPACES, change.key._replace(namespace="", name=change.key.namespace)))
+
+    def _input_changed(self, _change: Change) -> None:
+        self._inform()
+        for resource in self._sources:
+            self._view_changed(resource)
+
+    def _inform(self) -> None:
+        self._door = self._door.informed({resource: list(cache.objects()) for resource, cache in self._inputs.items()})
 
     def _view_changed(self, resource: Resource) -> None:
         """Look at the sources of a kind again: a member can be relied on for it now, or no longer."""
@@ -137,10 +154,12 @@ class Engine:
             return None
         if FINALIZER not in finalizers_of(source) and not await self._write(ref, with_finalizer(source, FINALIZER)):
             return None
-        planned = plan(intent, self._registry.clusters(), self._observe(ref))
+        now = self._runtime.now()
+        planned = plan(intent, self._registry.clusters(), self._observe(ref), now=now, index=self._index)
         self._desk.place(ref, planned.wanted)
         self._report_soon(ref)
-        return None
+        until = planned.decision.until
+        return None if until is None else max(0.0, until - now)
 
     def _observe(self, ref: Ref) -> dict[str, Observation]:
         return {name: side.observe(ref) for name, side in self._members.items()}
@@ -194,7 +213,7 @@ class Engine:
         if isinstance(intent, Problem):
             return None
         clusters, observed = self._registry.clusters(), self._observe(ref)
-        planned = plan(intent, clusters, observed)
+        planned = plan(intent, clusters, observed, now=self._runtime.now(), index=self._index)
         if planned.wanted != self._desk.all_wanted(ref):
             # What members can give up depends on what others have ready by now.
             self._desk.place(ref, planned.wanted)

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from hanse.kube.manifest import Key, Obj
 from hanse.kube.resources import Resource
-from hanse.placement.cluster_selector import ClusterSelector
-from hanse.placement.planner import Preferences
+from hanse.placement.ask import Override, Placement
 
 
 class Ref(NamedTuple):
@@ -25,17 +24,19 @@ class Ref(NamedTuple):
 class Intent:
     """What shall be where.
 
-    `template` is what every chosen cluster gets, `replicas` (None for kinds without) is divided among them, `orphan`
-    leaves the copies behind when the source is deleted.
+    `template` is what every chosen cluster gets, `replicas` (None for kinds without) is divided among them. `overrides`
+    change the template for some clusters. `sources` say who asked for the placement, the one that counts most first.
+    `orphan` leaves the copies behind when the source is deleted.
     """
 
     resource: Resource
     key: Key
     source_uid: str
     template: Obj
-    selector: ClusterSelector = field(default_factory=ClusterSelector)
+    placement: Placement = field(default_factory=Placement)
     replicas: int | None = None
-    preferences: Preferences | None = None
+    overrides: tuple[Override, ...] = ()
+    sources: tuple[str, ...] = ()
     orphan: bool = False
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hanse.api.clusters import Cluster
 from hanse.kube.manifest import Obj, dig
+from hanse.kube.patches.json_patch import JsonPatchError
 from hanse.kube.resources import NAMESPACES
-from hanse.placement.decision import Candidate, Decision, decide
+from hanse.placement.ask import State
+from hanse.placement.decision import Decision, decide
+from hanse.placement.fleet import Fleet
+from hanse.placement.planner import Preferences
 from hanse.placement.transition import Holding, next_replicas
+from hanse.propagation.candidates import ClusterIndex, candidate_of
 from hanse.propagation.comparison import Absent, Present, Released, Wanted
 from hanse.propagation.intent import Intent
 from hanse.propagation.rendering import owned_by, render
@@ -39,10 +44,19 @@ class Planned:
     wanted: dict[str, Wanted]
 
 
-def plan(intent: Intent, clusters: Sequence[Cluster], observed: Mapping[str, Observation]) -> Planned:
-    """Decide where the object goes and what each cluster shall have next on the way there."""
+def plan(
+    intent: Intent,
+    clusters: Sequence[Cluster],
+    observed: Mapping[str, Observation],
+    *,
+    now: float = 0.0,
+    index: ClusterIndex | None = None,
+) -> Planned:
+    """Decide where the object goes and what each cluster shall have next on the way there.
+
+    `index` is what somebody who plans often keeps between two plans.
+    """
     refusals = refusals_of(clusters, observed)
-    candidates = [Candidate(cluster.name, cluster.labels, refusals[cluster.name]) for cluster in clusters]
     blind = any(not refusals[cluster.name] and not observed.get(cluster.name, UNSEEN).seen for cluster in clusters)
     copies = {
         name: observation.copy
@@ -52,29 +66,57 @@ def plan(intent: Intent, clusters: Sequence[Cluster], observed: Mapping[str, Obs
         and owned_by(observation.copy, intent.source_uid)
         and not refusals.get(name)
     }
-    decision = decide(
-        candidates,
-        intent.selector,
-        replicas=intent.replicas,
-        preferences=intent.preferences,
-        current={name: dig(copy, "status", "readyReplicas", default=0) for name, copy in copies.items()},
-        key=str(intent.key),
+    state = State(
+        current={name: _held(intent, copy) for name, copy in copies.items()},
+        refusals={name: why for name, why in refusals.items() if why},
+        now=now,
     )
+    fleet = index.of(clusters) if index is not None else Fleet(map(candidate_of, clusters))
+    decision = decide(fleet, intent.placement, replicas=intent.replicas, state=state, key=str(intent.key))
     counts = _replicas_now(intent, decision, copies, blind=blind)
-    shared = intent.resource == NAMESPACES
+    patches = _patches(intent, fleet)
+    notes = list(decision.notes)
     wanted: dict[str, Wanted] = {}
     for verdict in decision.verdicts:
-        count = counts.get(verdict.cluster)
-        if intent.replicas is not None and not observed.get(verdict.cluster, UNSEEN).seen:
+        name, count = verdict.cluster, counts.get(verdict.cluster)
+        if intent.replicas is not None and not observed.get(name, UNSEEN).seen:
             # How many it shall have next depends on how many it has, which it has yet to tell.
             continue
-        if verdict.chosen:
-            wanted[verdict.cluster] = Present(render(intent, count), intent.source_uid, shared=shared)
-        elif verdict.cluster in copies and not blind:
+        if not verdict.chosen and (name not in copies or blind):
+            continue
+        if not verdict.chosen and not count:
             # Leaving: it drains as the others get ready, and goes when nothing is left in it.
-            leaving = Present(render(intent, count), intent.source_uid) if count else Absent(intent.source_uid)
-            wanted[verdict.cluster] = leaving
-    return Planned(decision, wanted)
+            wanted[name] = Absent(intent.source_uid)
+            continue
+        try:
+            manifest = render(intent, count, patches.get(name, ()))
+        except JsonPatchError as error:
+            # What it has stays; the others get theirs.
+            notes.append(f"the overrides for {name} do not apply: {error}")
+            continue
+        shared = verdict.chosen and intent.resource == NAMESPACES
+        wanted[name] = Present(manifest, intent.source_uid, shared=shared)
+    return Planned(replace(decision, notes=tuple(notes)), wanted)
+
+
+def _held(intent: Intent, copy: Obj) -> int:
+    """Return what placement shall count as running in a cluster.
+
+    The planner of federation v1 looks at what is ready. Everything else keeps to what was asked of the cluster: a
+    rollout, in which pods come and go, is no reason to move any.
+    """
+    if isinstance(intent.placement.division, Preferences):
+        return int(dig(copy, "status", "readyReplicas", default=0))
+    return int(dig(copy, "spec", "replicas", default=0))
+
+
+def _patches(intent: Intent, fleet: Fleet) -> dict[str, list[Obj]]:
+    """Return the operations of all overrides for each cluster that has any, in order."""
+    found: dict[str, list[Obj]] = {}
+    for override in intent.overrides:
+        for slot in fleet.slots(fleet.within(override.clusters)):
+            found.setdefault(fleet.names[slot], []).extend(override.patch)
+    return found
 
 
 def refusals_of(clusters: Sequence[Cluster], observed: Mapping[str, Observation]) -> dict[str, str]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hanse.api.names import MANAGED_LABEL, OWNER_ANNOTATION, RENDERED_ANNOTATION
 from hanse.kube.manifest import Obj, annotations_of, labels_of
 from hanse.kube.patches.differences import digest
+from hanse.kube.patches.json_patch import apply_json_patch
 from hanse.propagation.intent import Intent
 
 
-def render(intent: Intent, replicas: int | None) -> Obj:
-    """Return the manifest for one member."""
-    metadata = intent.template["metadata"]
+def render(intent: Intent, replicas: int | None, patch: Sequence[Obj] = ()) -> Obj:
+    """Return the manifest for one member; raises JsonPatchError where its patch does not apply.
+
+    What marks the copy as Hanse's, and the replicas that placement gave, come after the patch.
+    """
+    template = apply_json_patch(intent.template, patch) if patch else intent.template
     manifest: Obj = {
-        **intent.template,
+        **template,
         "metadata": {
-            **metadata,
-            "labels": {**labels_of(intent.template), MANAGED_LABEL: "true"},
-            "annotations": {**annotations_of(intent.template), OWNER_ANNOTATION: intent.source_uid},
+            **template["metadata"],
+            "labels": {**labels_of(template), MANAGED_LABEL: "true"},
+            "annotations": {**annotations_of(template), OWNER_ANNOTATION: intent.source_uid},
         },
     }
     if replicas is not None:

@@ -8,6 +8,9 @@ from hanse.kube.manifest import Obj, dig
 from hanse.placement.decision import Decision
 from hanse.propagation.rendering import rendered_digest
 
+# A sentence names so many clusters; `hanse explain` names them all.
+_NAMED = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -59,13 +62,24 @@ class Report:
         if not self.rows:
             return "no cluster has joined the federation"
         if not self.decision.chosen():
-            return "no cluster is chosen: " + "; ".join(
-                f"{verdict.cluster}: {verdict.reasons[-1]}" for verdict in self.decision.verdicts
-            )
+            return f"no cluster is chosen: {_nowhere(self.decision)}"
         for row in self.rows:
             if row.trouble:
                 return f"{row.cluster}: {row.trouble}"
         if self.decision.unplaced:
-            notes = "".join(f"; {note}" for note in self.decision.notes)
-            return f"{self.decision.unplaced} replicas find no place: raise a cluster's maxReplicas or weight{notes}"
+            notes = "".join(f"; {note}" for note in self.decision.notes if note != self.decision.remedy)
+            return f"{self.decision.unplaced} replicas find no place: {self.decision.remedy}{notes}"
         return self.decision.notes[0] if self.decision.notes else ""
+
+
+def _nowhere(decision: Decision) -> str:
+    """Say why no cluster is chosen: every reason once, with the clusters that it holds for."""
+    names: dict[str, list[str]] = {}
+    for verdict in decision.verdicts:
+        names.setdefault(verdict.reasons[-1], []).append(verdict.cluster)
+    return "; ".join(f"{_some(clusters)}: {reason}" for reason, clusters in names.items())
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"

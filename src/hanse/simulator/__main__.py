@@ -7,13 +7,19 @@ import asyncio
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from hanse.apiserver import CertificateAuthority
 from hanse.kube.client import Client
+from hanse.kube.errors import NotFound
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
 from hanse.kube.runtime import SystemRuntime
 from hanse.simulator.cluster import SIMULATOR, SimulatedCluster
+from hanse.simulator.metrics.aggregation import register_metrics
+from hanse.simulator.nodes.serving import NodeAnswers, NodeServer
 from hanse.simulator.settings import ClusterSettings, SettingsError
 
 
@@ -39,12 +45,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--nodes-only", action="store_true", help="leave controllers and scheduling to Kubernetes")
     parser.add_argument("--region", default="", metavar="R", help="the region label of the nodes")
     parser.add_argument("--zone", default="", metavar="Z", help="the zone label of the nodes")
+    parser.add_argument("--load-balancers", default="ip", metavar="P", help="what they give: ip, hostname or none")
     parser.add_argument("--index", type=int, default=0, metavar="I", help="which address pools to use (default: 0)")
     return parser
 
 
 def _settings(asked: argparse.Namespace) -> ClusterSettings:
     entry = {"name": asked.name, "nodes": asked.nodes, "index": asked.index, "region": asked.region}
+    entry["loadBalancers"] = asked.load_balancers
     if asked.zone:
         entry["zone"] = asked.zone
     return ClusterSettings.from_mapping(entry, where="")
@@ -63,7 +71,7 @@ async def _simulate(endpoint: Endpoint, settings: ClusterSettings, *, nodes_only
     runtime = SystemRuntime()
     client = Client(HttpTransport(endpoint, user_agent="hanse-simulator"), runtime, manager=SIMULATOR)
     cluster = SimulatedCluster(client, settings, runtime, nodes_only=nodes_only)
-    running = asyncio.ensure_future(cluster.run())
+    running = asyncio.ensure_future(_serve_nodes(cluster, client, runtime) if nodes_only else cluster.run())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, running.cancel)
@@ -73,6 +81,30 @@ async def _simulate(endpoint: Endpoint, settings: ClusterSettings, *, nodes_only
         return
     finally:
         await client.close()
+
+
+async def _serve_nodes(cluster: SimulatedCluster, client: Client, runtime: SystemRuntime) -> None:
+    """Run a cluster's nodes behind a listener from which the API server fetches logs and metrics."""
+    answers = NodeAnswers(cluster.pod_logs, cluster.pod_metrics, cluster.node_metrics)
+    with TemporaryDirectory(prefix="hanse-nodes-") as folder:
+        credentials = CertificateAuthority.open(Path(folder), runtime=runtime).serving(runtime=runtime)
+        server = await NodeServer.open(answers, credentials)
+        cluster.kubelet_port = server.port
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(cluster.run())
+                await cluster.ready()
+                await _register(client, server.port)
+        finally:
+            await server.close()
+
+
+async def _register(client: Client, port: int) -> None:
+    try:
+        await register_metrics(client, port)
+    except NotFound:
+        # An API server without aggregation has its own way to metrics, or none.
+        return
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ class PodFacts:
     owner_kind: str = ""
     owner_name: str = ""
     node: str = ""
+    # The only node that it may run on, where its affinity names one, as a DaemonSet's does.
+    bound_for: str = ""
     phase: str = "Pending"
     ip: str = ""
     ready: bool = False
@@ -65,6 +67,7 @@ def pod_facts(pod: Obj) -> PodFacts:
         owner_kind=owner.get("kind", ""),
         owner_name=owner.get("name", ""),
         node=dig(pod, "spec", "nodeName", default=""),
+        bound_for=_named_node(pod),
         phase=status.get("phase") or "Pending",
         ip=status.get("podIP") or "",
         ready=ready.get("status") == "True",
@@ -76,6 +79,16 @@ def pod_facts(pod: Obj) -> PodFacts:
         cpu_millicores=cpu,
         memory_bytes=memory,
     )
+
+
+def _named_node(pod: Obj) -> str:
+    of_nodes = dig(pod, "spec", "affinity", "nodeAffinity")
+    for term in dig(of_nodes, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms", default=()):
+        for field in term.get("matchFields") or ():
+            values: list[str] = field.get("values") or []
+            if field.get("key") == "metadata.name" and field.get("operator") == "In" and len(values) == 1:
+                return values[0]
+    return ""
 
 
 def requests_of(spec: Obj) -> tuple[int, int]:

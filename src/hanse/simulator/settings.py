@@ -12,6 +12,8 @@ from typing import Any
 
 from hanse.kube.quantities import parse_quantity
 from hanse.kube.selectors import label_value_problems, qualified_name_problems
+from hanse.simulator.faults.durations import parse_duration
+from hanse.simulator.networking.providers import Provider
 
 # Each cluster has a second octet of 127/8 and of 10/8 to itself.
 LARGEST_INDEX = 239
@@ -40,6 +42,8 @@ class ClusterSettings:
     pods: int = 110
     pod_start_seconds: tuple[float, float] = (0.5, 1.0)
     pod_stop_seconds: tuple[float, float] = (0.1, 0.3)
+    latency_seconds: float = 0.0
+    load_balancers: Provider = Provider.IP
 
     @classmethod
     def from_mapping(cls, entry: Any, *, where: str = "cluster", index: int = 0) -> ClusterSettings:
@@ -151,6 +155,22 @@ def _seconds(value: Any, where: str) -> tuple[float, float]:
     return float(pair[0]), float(pair[1])
 
 
+def _duration(value: Any, where: str) -> float:
+    try:
+        seconds = parse_duration(value)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 60:
+        raise SettingsError(f"{where}: must be a time of at most 60s such as 80ms, not {value!r}")
+    return seconds
+
+
+def _provider(value: Any, where: str) -> Provider:
+    if value not in tuple(Provider):
+        raise SettingsError(f"{where}: must be one of {', '.join(Provider)}, not {value!r}")
+    return Provider(value)
+
+
 _FIELDS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
     "name": ("name", _name),
     "index": ("index", _whole(0, LARGEST_INDEX)),
@@ -164,4 +184,6 @@ _FIELDS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
     "pods": ("pods", _whole(1, 1000)),
     "podStartSeconds": ("pod_start_seconds", _seconds),
     "podStopSeconds": ("pod_stop_seconds", _seconds),
+    "latency": ("latency_seconds", _duration),
+    "loadBalancers": ("load_balancers", _provider),
 }

@@ -6,23 +6,23 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-import structlog
-
 from hanse.kube.cache import Cache
 from hanse.kube.client import Client
 from hanse.kube.controller import Controller
 from hanse.kube.errors import ServerError
+from hanse.kube.log import Log
 from hanse.kube.manifest import Key
 from hanse.kube.resources import PODS, Resource
 from hanse.kube.runtime import Runtime
 from hanse.kube.transport import Unreachable
+from hanse.simulator.faults.node_troubles import NodeTroubles
 from hanse.simulator.pods import PodIndex
 from hanse.simulator.settings import ClusterSettings
 
 # Nothing waits for less: a moment that is due but for the rounding of clocks counts as due.
 SHORTEST_WAIT_SECONDS = 0.001
 _AWAY_SECONDS = (0.5, 1.5)
-log = structlog.get_logger("hanse")
+log = Log("hanse")
 
 
 class Behaviour(Protocol):
@@ -38,9 +38,19 @@ Reconcile = Callable[[Key], Awaitable[float | None]]
 class World:
     """One cluster as its behaviours see it."""
 
-    def __init__(self, client: Client, settings: ClusterSettings, runtime: Runtime) -> None:
+    def __init__(
+        self,
+        client: Client,
+        settings: ClusterSettings,
+        runtime: Runtime,
+        troubles: NodeTroubles | None = None,
+        *,
+        kubelet_port: int = 0,
+    ) -> None:
         self.client = client
+        self.troubles = troubles or NodeTroubles()
         self.settings = settings
+        self.kubelet_port = kubelet_port
         self.runtime = runtime
         self._caches: dict[Resource, Cache] = {}
         self.pods = PodIndex(self.cache(PODS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from hanse.apiserver import ApiServer, Identity
 from hanse.kube.manifest import Obj
@@ -308,8 +309,101 @@ async def test_a_mutated_object_is_what_validating_policies_see(api: Api) -> Non
 
 
 @pytest.mark.parametrize(
+    ("mutation", "message"),
+    [
+        (
+            applying("Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'a': 'b'}}}}"),
+            "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.selector",
+        ),
+        (
+            applying("Object{spec: Object.spec{nothing: 1}}"),
+            "failed to convert patch object to typed object: .spec.nothing: field not declared in schema",
+        ),
+    ],
+)
+async def test_a_configuration_must_fit_the_kind(api: Api, mutation: Obj, message: str) -> None:
+    await mutating(api, mutation, resource="deployments")
+    answer = await api.create(DEPLOYMENTS, deployment("web"))
+    assert answer.code == 403
+    told = f"policy 'changes' with binding 'bound' denied request: error applying patch: {message}"
+    assert answer.body["message"] == told
+
+
+@pytest.mark.parametrize(
+    ("mutation", "problem"),
+    [
+        (applying("{'metadata': {}}"), "must evaluate to Object but got map(string, map(dyn, dyn))"),
+        (applying("Object.spec{a: 1}"), "must evaluate to Object but got Object.spec"),
+        (applying("Object{spec: Object.spec{replicas: 1 + 'a'}}"), "<input>:1:38: found no matching overload"),
+        (json_patching("[]"), "must evaluate to list(JSONPatch) but got list(dyn)"),
+        (json_patching("[{'op': 'add'}]"), "must evaluate to list(JSONPatch) but got list(map(string, string))"),
+        (json_patching("JSONPatch{op: 'add'}"), "must evaluate to list(JSONPatch) but got JSONPatch"),
+        (
+            json_patching("[JSONPatch{op: 1}]"),
+            "<input>:1:14: expected type of field 'op' is 'string' but provided type is 'int'",
+        ),
+    ],
+)
+async def test_a_mutation_of_another_type_is_refused(api: Api, mutation: Obj, problem: str) -> None:
+    spec = {"matchConstraints": constraints("pods"), "mutations": [mutation], "reinvocationPolicy": "Never"}
+    path = f"{REGISTRATION}/mutatingadmissionpolicies"
+    answer = await api.create(path, policy("MutatingAdmissionPolicy", "bad", spec))
+    assert answer.code == 422
+    assert problem in answer.body["message"]
+    # What is shown is what was written, not what was checked.
+    assert "Object_spec" not in answer.body["message"]
+
+
+async def test_a_variable_can_hold_what_a_mutation_applies(api: Api) -> None:
+    held = {"name": "labels", "expression": "Object{metadata: Object.metadata{labels: {'by': 'us'}}}"}
+    await mutating(api, applying("variables.labels"), variables=[held])
+    assert (await api.create(PODS, pod("p"))).body["metadata"]["labels"] == {"by": "us"}
+
+
+async def test_audit_annotations_and_audited_failures_are_logged(api: Api) -> None:
+    annotations = [
+        {"key": "who", "valueExpression": "'by ' + request.userInfo.username"},
+        {"key": "nothing", "valueExpression": "object.data.a == '1' ? '' : 'odd'"},
+    ]
+    failing = {"expression": "object.data.a != '1'", "message": "one"}
+    actions = {"validationActions": ["Audit"]}
+    await validating(api, failing, auditAnnotations=annotations, binding=actions)
+    with capture_logs() as lines:
+        assert (await api.create(CONFIGS, config("a"))).code == 201
+    told = {line["annotation"]: line["value"] for line in lines if "annotation" in line}
+    assert told == {
+        "rules/who": "by admin",
+        "validation.policy.admission.k8s.io/validation_failure": (
+            '[{"message":"one","policy":"rules","binding":"bound","expressionIndex":0,"validationActions":["Audit"]}]'
+        ),
+    }
+
+
+async def test_an_audit_annotation_that_fails_denies(api: Api) -> None:
+    await validating(api, "true", auditAnnotations=[{"key": "who", "valueExpression": "string(object.none)"}])
+    answer = await api.create(CONFIGS, config("a"))
+    assert answer.body["message"].endswith("resulted in error: no such key: none")
+
+
+async def test_a_costly_expression_denies_and_a_cheap_one_does_not(api: Api) -> None:
+    await validating(api, "object.data.all(k, object.data.all(l, object.data[k].matches('(a|aa)+$b?') || true))")
+    assert (await api.create(CONFIGS, config("small"))).code == 201
+    answer = await api.create(CONFIGS, config("large", data={f"k{place}": "a" * 1200 for place in range(60)}))
+    assert answer.code == 422
+    assert answer.body["message"].endswith("resulted in error: operation cancelled: actual cost limit exceeded")
+
+
+@pytest.mark.parametrize(
     ("spec", "message"),
     [
+        (
+            {"auditAnnotations": [{"key": "a/b", "valueExpression": "'x'"}]},
+            'spec.auditAnnotations[0].key: Invalid value: "bad/a/b": a valid label key must consist of',
+        ),
+        (
+            {"auditAnnotations": [{"key": "k", "valueExpression": "'x'"}] * 2},
+            'spec.auditAnnotations[1].key: Duplicate value: "k"',
+        ),
         (
             {"validations": [{"expression": "object."}]},
             'spec.validations[0].expression: Invalid value: "object.": compilation failed: ERROR: <input>:1:8: ',

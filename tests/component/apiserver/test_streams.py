@@ -108,6 +108,29 @@ async def test_a_followed_log_arrives_as_it_is_printed(https: Https) -> None:
             assert await answer.content.read() == b""
 
 
+@pytest.mark.usefixtures("placed")
+async def test_a_log_is_let_go_when_its_follower_has_gone(https: Https) -> None:
+    let_go = asyncio.Event()
+
+    async def printed() -> AsyncIterator[bytes]:
+        try:
+            yield b"first\n"
+            await asyncio.Event().wait()
+        finally:
+            let_go.set()
+
+    async def logs(namespace: str, name: str, asked: Mapping[str, str]) -> AsyncIterator[bytes]:
+        return printed()
+
+    https.server.pod_logs = logs
+    async with https.session() as session:
+        async with session.get(f"{PODS}/one/log?follow=true") as answer:
+            assert await answer.content.readline() == b"first\n"
+            answer.close()
+        async with asyncio.timeout(60):
+            await let_go.wait()
+
+
 async def echo(session: PodSession) -> int:
     """Send every line back in capitals, and end with the number that the command names."""
     await session.write(f"{session.pod}/{session.container} {' '.join(session.command)}\n".encode())

@@ -134,7 +134,8 @@ def test_a_clusters_file_with_a_mistake_changes_nothing(hanse, tmp_path, documen
 def test_joining_can_be_rehearsed_without_showing_a_secret(hanse, kubeconfig):
     result = hanse("join", "east", "--kubeconfig", kubeconfig, "--label", "tier=gold", "--dry-run")
 
-    namespace, secret, cluster = yaml.safe_load_all(result.stdout)
+    *in_member, namespace, secret, cluster = yaml.safe_load_all(result.stdout)
+    assert [each["kind"] for each in in_member][:2] == ["ClusterRole", "ClusterRoleBinding"]
     assert (namespace["metadata"]["name"], secret["data"]) == ("hanse-system", {"kubeconfig": "<hidden>"})
     assert cluster["metadata"] == {"name": "east", "labels": {"tier": "gold"}}
     assert "s3cret" not in result.output
@@ -165,9 +166,11 @@ def test_joining_a_cluster_that_cannot_be_reached_writes_nothing(hanse, kubeconf
 
 
 def test_the_controller_shows_what_it_would_apply(hanse, kubeconfig):
-    (crd,) = yaml.safe_load_all(hanse("controller", "--kubeconfig", kubeconfig, "--dry-run").stdout)
+    crds = yaml.safe_load_all(hanse("controller", "--kubeconfig", kubeconfig, "--dry-run").stdout)
 
-    assert crd["metadata"]["name"] == "clusters.clusterregistry.k8s.io"
+    assert {"clusters.clusterregistry.k8s.io", "kubefedclusters.core.kubefed.io"} <= {
+        crd["metadata"]["name"] for crd in crds
+    }
 
 
 def test_tables_are_laid_out_as_kubectl_does():

@@ -1,4 +1,4 @@
-"""The real kubectl follows rollouts on a simulated cluster."""
+"""The real kubectl follows rollouts on a simulated cluster, looks into its pods and sees what they use."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ async def test_kubectl_follows_a_rollout_and_takes_it_back(tmp_path):
         world(runtime=runtime) as here,
         running(here.cluster(pod_start_seconds=(0.0, 0.1), pod_stop_seconds=(0.0, 0.1))) as cluster,
     ):
-        here.server.pod_logs = cluster.pod_logs
+        cluster.serve_through(here.server)
         await here.server.serve(credentials=authority.serving(runtime=runtime))
         config = write_kubeconfig(tmp_path / "kubeconfig", here.server, authority)
         await kubectl(config, "create", "deployment", "web", "--image=nginx:1", "--replicas=3")
@@ -50,3 +50,7 @@ async def test_kubectl_follows_a_rollout_and_takes_it_back(tmp_path):
         assert [line.split()[0] for line in history.splitlines() if line[:1].isdigit()] == ["2", "3"]
         await kubectl(config, "wait", "--for=condition=Available", "deployment/web", "--timeout=20s")
         assert "started nginx:1 on node us-east-node-" in await kubectl(config, "logs", "deployment/web")
+        said = await kubectl(config, "exec", "deployment/web", "--", "sh", "-c", "echo on $NODE_NAME")
+        assert said.startswith("on us-east-node-")
+        assert (await kubectl(config, "top", "pods", "--no-headers")).count("web-") == 3
+        assert "us-east-node-1" in await kubectl(config, "top", "nodes")

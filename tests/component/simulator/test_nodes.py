@@ -120,7 +120,7 @@ async def test_a_pod_is_created_then_running_and_ready_with_addresses():
     async with world() as here, running(here.cluster()):
         await here.client.create(PODS, bare_pod(initContainers=[{"name": "first", "image": "busybox:1"}]))
         creating = await here.until(PODS, "solo", lambda pod: (pod.get("status") or {}).get("containerStatuses"))
-        assert creating["status"]["containerStatuses"][0]["state"] == {"waiting": {"reason": "ContainerCreating"}}
+        assert creating["status"]["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
         pod = await here.until(PODS, "solo", running_pod, seconds=2.0)
         status = pod["status"]
         node = await here.client.get(NODES, pod["spec"]["nodeName"])
@@ -152,8 +152,8 @@ async def test_a_pod_that_fits_nowhere_says_why_and_is_placed_once_there_is_room
         refused = await here.until(PODS, "solo", lambda pod: scheduling_of(pod).get("status") == "False")
         assert scheduling_of(refused)["reason"] == "Unschedulable"
         assert scheduling_of(refused)["message"] == (
-            "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: "
-            "3 No preemption victims found for incoming pod."
+            "0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are "
+            "available: 3 No preemption victims found for incoming pod."
         )
         events = (await here.client.list(EVENTS, NAMESPACE)).items
         assert "FailedScheduling" in {event["reason"] for event in events}
@@ -213,7 +213,7 @@ async def test_logs_tell_where_a_container_runs():
         pod = await here.until(PODS, "solo", running_pod)
         first = f"started busybox:1 on node {pod['spec']['nodeName']} of cluster us-east\n"
         assert (await cluster.pod_logs(NAMESPACE, "solo", {})).decode().startswith(first)
-        assert (await cluster.pod_logs(NAMESPACE, "solo", {"tailLines": "0"})) == b""
+        assert await cluster.pod_logs(NAMESPACE, "solo", {"tailLines": "0"}) == b""
         with pytest.raises(BadRequest, match='previous terminated container "main" in pod "solo" not found'):
             await cluster.pod_logs(NAMESPACE, "solo", {"previous": "true"})
 

@@ -287,6 +287,37 @@ KINDS: tuple[tuple[str, str, bool, dict[str, Any]], ...] = (
             spec={"attacher": "a", "nodeName": "x", "source": {"persistentVolumeName": "x"}},
         ),
     ),
+    (
+        "storage.k8s.io/v1",
+        "csistoragecapacities",
+        True,
+        manifest("storage.k8s.io/v1", "CSIStorageCapacity", "x", storageClassName="x", capacity="1024Mi"),
+    ),
+    (
+        "storage.k8s.io/v1",
+        "volumeattributesclasses",
+        False,
+        manifest(
+            "storage.k8s.io/v1", "VolumeAttributesClass", "x", driverName="d.example.com", parameters={"iops": "100"}
+        ),
+    ),
+    (
+        "networking.k8s.io/v1",
+        "ipaddresses",
+        False,
+        manifest(
+            "networking.k8s.io/v1",
+            "IPAddress",
+            "192.168.4.4",
+            spec={"parentRef": {"group": "", "resource": "services", "namespace": "n", "name": "s"}},
+        ),
+    ),
+    (
+        "networking.k8s.io/v1",
+        "servicecidrs",
+        False,
+        manifest("networking.k8s.io/v1", "ServiceCIDR", "x", spec={"cidrs": ["fd00:55::/112"]}),
+    ),
     ("scheduling.k8s.io/v1", "priorityclasses", False, manifest("scheduling.k8s.io/v1", "PriorityClass", "x", value=7)),
     (
         "admissionregistration.k8s.io/v1",
@@ -316,6 +347,29 @@ KINDS: tuple[tuple[str, str, bool, dict[str, Any]], ...] = (
             "x",
             spec={"policyName": "x", "validationActions": ["Deny"]},
         ),
+    ),
+    (
+        "admissionregistration.k8s.io/v1",
+        "mutatingadmissionpolicies",
+        False,
+        manifest(
+            "admissionregistration.k8s.io/v1",
+            "MutatingAdmissionPolicy",
+            "x",
+            spec={
+                "matchConstraints": _POLICY["matchConstraints"],
+                "reinvocationPolicy": "Never",
+                "mutations": [
+                    {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}},
+                ],
+            },
+        ),
+    ),
+    (
+        "admissionregistration.k8s.io/v1",
+        "mutatingadmissionpolicybindings",
+        False,
+        manifest("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding", "x", spec={"policyName": "x"}),
     ),
 )
 
@@ -350,6 +404,8 @@ STEPS: list[Step] = [
     get("kinds/an events.k8s.io event as core", f"/api/v1/namespaces/{NAMESPACE}/events/y"),
     get("kinds/the namespace default", "/api/v1/namespaces/default"),
     get("kinds/the namespaces", "/api/v1/namespaces?fieldSelector=metadata.name%3Dkube-system"),
+    get("kinds/the service network", "/apis/networking.k8s.io/v1/servicecidrs/kubernetes"),
+    get("kinds/the address of kubernetes", "/apis/networking.k8s.io/v1/ipaddresses/10.96.0.1"),
     get("kinds/the service kubernetes", "/api/v1/namespaces/default/services/kubernetes"),
     get("kinds/the role cluster-admin", "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin"),
     get("kinds/the role view", "/apis/rbac.authorization.k8s.io/v1/clusterroles/view", until=200),

@@ -6,6 +6,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,8 @@ async def test_a_full_store_refuses_writes_and_loses_none(tmp_path: Path) -> Non
         await storage.compact(storage.revision)
     acknowledged["small"] = (await storage.write("b", "small", body("s"), 0)).revision
     await storage.close()
-    assert sqlite3.connect(tmp_path / "db").execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with closing(sqlite3.connect(tmp_path / "db")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     again = await opened(SqliteStorage(tmp_path / "db"))
     assert {record.path: record.revision for record in again.scan("b")} == acknowledged
     await again.close()

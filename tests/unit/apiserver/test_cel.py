@@ -10,7 +10,7 @@ import pytest
 
 from hanse.apiserver.cel import CompileError, EvaluationError, compile_rule
 from hanse.apiserver.cel.declared import DYNAMIC, Declarations, escaped, self_type, type_name
-from hanse.apiserver.cel.literals import as_maps
+from hanse.apiserver.cel.literals import as_maps, as_types
 from hanse.apiserver.cel.rule import mentions
 from hanse.kube.schemas import schema_from_crd
 
@@ -57,6 +57,14 @@ DATA = {"self": {"numbers": [1, 3, 2], "text": "abc", "map": {"a": 1, "b": 2}, "
         ("'abc123'.find('[0-9]+')", "123"),
         ("'a1b2'.findAll('[0-9]')", ["1", "2"]),
         ("'a1b2'.findAll('[0-9]', 1)", ["1"]),
+        ("'xaab(c)'.find('(?P<twice>a(a))(b)[(]')", "aab("),
+        ("'one(two)'.findAll(r'[()]|\\Q(\\E|w(o)')", ["(", "wo", ")"]),
+        ("('a' + 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!').find('^(a+)+$')", ""),
+        ("{'a': 1}.transformMap(k, v, v + 1)", {"a": 2}),
+        ("[3].transformMap(i, v, v)", {0: 3}),
+        ("self.map.transformMapEntry(k, v, v > 1, {v: k})", {2: "b"}),
+        ("self.numbers.transformList(i, v, i > 0, v * 10)", [30, 20]),
+        ("self.map.exists(k, v, k == 'b' && v == 2) && self.numbers.existsOne(i, v, i == v)", True),
         ("semver('1.2.3').isLessThan(semver('1.10.0'))", True),
         ("semver('1.0.0-rc.1').isLessThan(semver('1.0.0'))", True),
         ("semver('v1.2', true).minor()", 2),
@@ -83,6 +91,10 @@ def test_an_expression_has_the_value_that_kubernetes_gives_it(source: str, value
     ("source", "message"),
     [
         ("self.absent", "no such key: absent"),
+        ("'a'.find('(?=a)')", "Illegal regex: error parsing regexp: invalid or unsupported Perl syntax: `(?=`"),
+        ("'aa'.findAll(r'(a)\\1')", "Illegal regex: error parsing regexp: invalid escape sequence: `\\1`"),
+        ("'a'.matches(self.text + '(')", "error parsing regexp: missing closing ): `abc(`"),
+        ("['a'].transformMapEntry(i, v, {'k': v, 'l': v}).m", "no such key: m"),
         ("self.numbers[9]", "index out of bounds: 9"),
         ("1 / (self.map.a - 1)", "division by zero"),
         ("self.text > 1", "no such overload"),
@@ -161,6 +173,12 @@ def test_a_schema_gives_its_fields_types(source: str, kind: str) -> None:
             "nobody.there.x == 1",
             "ERROR: <input>:1:1: undeclared reference to 'nobody' (in container '')\n | nobody.there.x",
         ),
+        (
+            "self.kind.matches('(')",
+            "ERROR: <input>:1:19: invalid matches argument\n | self.kind.matches('(')\n | ..................^",
+        ),
+        ("true\n  || duration('1y') == duration('1h')", "ERROR: <input>:2:15: invalid duration argument"),
+        ("timestamp('now') < timestamp('2024-01-01T00:00:00Z')", "ERROR: <input>:1:11: invalid timestamp argument"),
         ("self.spec.", "ERROR: <input>:1:11: Syntax error: no viable alternative at input '.'"),
     ],
 )
@@ -202,6 +220,24 @@ def test_names_are_escaped_as_upstream_escapes_them(name: str, identifier: str |
 )
 def test_object_literals_become_maps(source: str, rewritten: str) -> None:
     assert as_maps(source) == rewritten
+
+
+@pytest.mark.parametrize(
+    ("source", "checked", "fields"),
+    [
+        ("object.x", "object.x", {"Object": set()}),
+        ("Object{a: 1, ?b: c}", "Object{a: 1, ?b: c}", {"Object": {"a", "b"}}),
+        (
+            "Object{spec: Object.spec{list: [Object.spec.list{x: {'y': z}}]}, c: true ? 1 : 2}",
+            "Object{spec: Object_spec{list: [Object_spec_list{x: {'y': z}}]}, c: true ? 1 : 2}",
+            {"Object": {"spec", "c"}, "Object_spec": {"list"}, "Object_spec_list": {"x"}},
+        ),
+        ("'Object.spec{' + x // Object.a{", "'Object.spec{' + x // Object.a{", {"Object": set()}),
+    ],
+)
+def test_object_literals_get_types_of_their_own(source: str, checked: str, fields: dict[str, set[str]]) -> None:
+    found = as_types(source)
+    assert (found.source, found.fields) == (checked, fields)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from hanse.native import NativeDoor
 from hanse.native.kinds import is_federated
 from hanse.native.preferences import parse_preferences
 from hanse.native.template import template_of
+from hanse.placement import Placement
 from hanse.placement.planner import Preference, Preferences
 from hanse.propagation.intent import Intent, Problem
 
@@ -134,7 +135,7 @@ def test_a_deployment_is_divided_and_a_configmap_is_not():
 
     assert isinstance(divided, Intent)
     assert isinstance(copied, Intent)
-    assert (divided.replicas, divided.preferences, copied.replicas) == (4, None, None)
+    assert (divided.replicas, divided.placement, copied.replicas) == (4, Placement(), None)
     assert "status" not in divided.template
 
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hanse.placement.planner import Preference, Preferences, fnv1_32, plan_replicas
+from hanse.placement.hashing import fnv1_32
+from hanse.placement.planner import Preference, Preferences, plan_replicas
 
 EQUAL = {"*": Preference(weight=1)}
 

@@ -3,7 +3,7 @@
 from hanse.api.clusters import Cluster
 from hanse.kube.manifest import Key
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS
-from hanse.placement.cluster_selector import ClusterSelector
+from hanse.placement import ClusterSelector, ClusterTerm, Placement
 from hanse.propagation.intent import Intent
 from hanse.propagation.rendering import render
 
@@ -28,7 +28,8 @@ def deployment_intent(replicas=9, selector=None, image="web:1"):
             },
         },
     }
-    return Intent(DEPLOYMENTS, Key("shop", "web"), UID, template, ClusterSelector.parse(selector), replicas=replicas)
+    placement = Placement(ClusterTerm(ClusterSelector.parse(selector)))
+    return Intent(DEPLOYMENTS, Key("shop", "web"), UID, template, placement, replicas=replicas)
 
 
 def config_intent():

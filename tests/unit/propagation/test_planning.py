@@ -1,5 +1,8 @@
 """What each member shall have follows from the intent, the registry and what the members show."""
 
+from dataclasses import replace
+
+from hanse.placement.ask import ClusterTerm, Override
 from hanse.propagation.comparison import Absent, Present, Released
 from hanse.propagation.planning import UNSEEN, Observation, plan, tear_down
 from tests.unit.propagation.builders import UID, config_intent, copy, deployment_intent, fleet
@@ -74,7 +77,7 @@ def test_somebody_elses_object_of_the_same_name_is_never_removed():
     foreign["metadata"]["annotations"] = {"hanse.dev/owner-uid": "another"}
     deselecting = type(intent)(
         intent.resource, intent.key, intent.source_uid, intent.template,
-        deployment_intent(selector=[{"key": "none", "operator": "exists"}]).selector,
+        deployment_intent(selector=[{"key": "none", "operator": "exists"}]).placement,
     )  # fmt: skip
 
     assert plan(deselecting, fleet("a"), {"a": seen(foreign)}).wanted == {}
@@ -123,3 +126,32 @@ class TestTearingDown:
 
     def test_all_confirmed_waits_for_nobody(self):
         assert tear_down(UID, fleet("a"), {"a"}, orphan=False).waiting_for == ()
+
+
+def override(cluster, path, value):
+    return Override(ClusterTerm(names=(cluster,)), ({"op": "replace", "path": path, "value": value},))
+
+
+def test_an_override_changes_the_copy_of_its_cluster_only():
+    intent = replace(config_intent(), overrides=(override("b", "/data/color", "red"),))
+
+    wanted = plan(intent, fleet("a", "b"), {}).wanted
+
+    assert (wanted["a"].manifest["data"], wanted["b"].manifest["data"]) == ({"color": "blue"}, {"color": "red"})
+
+
+def test_an_override_that_does_not_apply_leaves_its_cluster_alone_and_is_told():
+    intent = replace(config_intent(), overrides=(override("b", "/nowhere/color", "red"),))
+
+    planned = plan(intent, fleet("a", "b"), {})
+
+    assert set(planned.wanted) == {"a"}
+    assert planned.decision.notes[0].startswith("the overrides for b do not apply: ")
+
+
+def test_replicas_are_placements_whatever_an_override_says():
+    intent = replace(deployment_intent(4), overrides=(override("a", "/spec/replicas", 99),))
+
+    wanted = plan(intent, fleet("a", "b"), {name: Observation(seen=True) for name in "ab"}).wanted
+
+    assert [wanted[name].manifest["spec"]["replicas"] for name in "ab"] == [2, 2]

@@ -15,9 +15,9 @@ from hanse.simulator.networking.addresses import (
 
 def test_each_cluster_has_networks_of_its_own():
     assert [str(load_balancer_network(index)) for index in (0, 1, 239)] == [
-        "127.10.0.0/16",
-        "127.11.0.0/16",
-        "127.249.0.0/16",
+        "127.10.0.0/17",
+        "127.11.0.0/17",
+        "127.249.0.0/17",
     ]
     assert str(pod_network(239)) == "10.240.0.0/16"
     assert (node_address(0, 0), node_address(1, 0), node_address(239, 3999)) == (

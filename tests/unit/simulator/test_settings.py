@@ -88,3 +88,9 @@ def test_an_unknown_field_is_named_with_those_that_are_known():
 def test_a_file_without_a_list_of_clusters_is_refused(document):
     with pytest.raises(SettingsError, match="clusters: must be a list of clusters"):
         parse_clusters(document)
+
+
+def test_a_provider_of_load_balancers_is_one_of_three():
+    assert ClusterSettings.from_mapping({"name": "a", "loadBalancers": "hostname"}).load_balancers == "hostname"
+    with pytest.raises(SettingsError, match="loadBalancers: must be one of ip, hostname, none, not 'cloud'"):
+        ClusterSettings.from_mapping({"name": "a", "loadBalancers": "cloud"})

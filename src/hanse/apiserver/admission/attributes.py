@@ -55,11 +55,34 @@ def attributes_of(
     operation = "DELETE" if obj is None else "UPDATE" if old is not None else "CREATE"
     resource = call.served.resource
     kind = (resource.group, resource.version, resource.kind)
-    if subresource in ("scale", "binding", "eviction"):
-        operation, obj, old = _view(call, subresource, obj, old)
-        kind = gvk(obj or {})
-    # A name that the server is still to make up is not there yet.
+    if subresource == "scale" and obj is not None:
+        from hanse.apiserver.verbs.scale import scale_of
+
+        obj, old = scale_of(call, obj), scale_of(call, old or obj)
+        kind = gvk(obj)
+    # A name that the server is still to make up is not there yet, and a collection has none.
     name = call.path.name or str(dig(obj or {}, "metadata", "name", default=""))
+    if call.verb == "deletecollection":
+        name = ""
+    return _attributes(call, operation, subresource, kind, name, obj, old, options)
+
+
+def part_attributes(call: Call, obj: Obj, operation: str) -> Attributes:
+    """Describe what was sent to a subresource that takes a kind of its own: a Binding, the options of exec."""
+    options: Obj | None = {} if operation == "CONNECT" else None
+    return _attributes(call, operation, call.path.subresource, gvk(obj), call.path.name, obj, None, options)
+
+
+def _attributes(
+    call: Call,
+    operation: str,
+    subresource: str,
+    kind: tuple[str, str, str],
+    name: str,
+    obj: Obj | None,
+    old: Obj | None,
+    options: Obj | None,
+) -> Attributes:
     return Attributes(
         operation,
         call.served,
@@ -75,30 +98,14 @@ def attributes_of(
     )
 
 
-def _view(call: Call, subresource: str, obj: Obj | None, old: Obj | None) -> tuple[str, Obj | None, Obj | None]:
-    """Return the operation and objects as the subresource's own kind shows them."""
-    held = obj or old or {}
-    metadata = {"name": dig(held, "metadata", "name"), "namespace": call.namespace}
-    if subresource == "eviction":
-        return "CREATE", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}, None
-    if subresource == "binding":
-        target = {"kind": "Node", "name": dig(held, "spec", "nodeName", default="")}
-        return "CREATE", {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}, None
-    from hanse.apiserver.verbs.scale import scale_of
-
-    return "UPDATE", scale_of(call, held), scale_of(call, old or held)
-
-
 def _options(call: Call, operation: str) -> Obj:
-    kind = "PatchOptions" if call.verb == "patch" else _OPTIONS.get(operation, "")
-    options: Obj = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    # A patch is admitted as the creation or update that it amounts to.
+    options: Obj = {"kind": _OPTIONS.get(operation, ""), "apiVersion": "meta.k8s.io/v1"}
     if call.options.dry_run:
         options["dryRun"] = ["All"]
     for name in ("fieldManager", "fieldValidation"):
         if call.options.text(name):
             options[name] = call.options.text(name)
-    if call.verb == "patch" and call.options.flag("force"):
-        options["force"] = True
     return options
 
 
@@ -173,7 +180,8 @@ def admission_request(attributes: Attributes, asked: Attributes, uid: str = "") 
             "extra": {name: list(values) for name, values in identity.extra.items()},
         },
         "dryRun": attributes.dry_run,
-        "options": attributes.options,
+        # A connection has no options beside those that it consists of.
+        "options": attributes.options or None,
     }
     return request
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from hanse.apiserver.admission.attributes import Attributes, admission_request
 from hanse.apiserver.authorization import Attributes as Asked
 from hanse.apiserver.authorization import authorize
 from hanse.apiserver.cel.admission_expressions import Scope, expression
+from hanse.apiserver.cel.costs import CONDITIONS_BUDGET, OBJECT_BUDGET, Budget
 from hanse.apiserver.cel.library.authorizer import Check, answering, question
-from hanse.apiserver.cel.rule import CompileError, EngineMissing, EvaluationError, Rule
+from hanse.apiserver.cel.rule import CompileError, CostError, EngineMissing, EvaluationError, Rule
 from hanse.apiserver.core import Core
 from hanse.apiserver.identity import Identity, service_account_groups, split_service_account
 from hanse.kube.manifest import Obj
@@ -22,6 +25,7 @@ class Activation:
     def __init__(self, core: Core, attributes: Attributes, asked: Attributes, namespace: Obj | None) -> None:
         self._check = _check_for(core, attributes.identity)
         self._lost: dict[str, str] = {}
+        self._budget: Budget | None = None
         group, _, plural = attributes.resource
         parts = {"group": group, "resource": plural, "subresource": attributes.subresource}
         parts |= {"namespace": attributes.namespace, "name": attributes.name}
@@ -40,18 +44,30 @@ class Activation:
         """Set variables."""
         self._values |= values
 
+    def new_budget(self, allowed: int = OBJECT_BUDGET) -> Budget:
+        """Return a budget for expressions about this request."""
+        seen = [self._values[name] for name in ("object", "oldObject", "params", "namespaceObject", "variables")]
+        return Budget(len(orjson.dumps(seen, default=str, option=orjson.OPT_NON_STR_KEYS)), allowed)
+
     def lose(self, variable: str, why: str) -> None:
         """Note that one of the policy's variables has no value: those that use it have none either."""
         self._lost[variable] = why
 
-    def evaluate(self, rule: Rule | CompileError) -> Any:
-        """Return an expression's value; raises EvaluationError, also for one that never compiled."""
+    def evaluate(self, rule: Rule | CompileError, budget: Budget | None = None) -> Any:
+        """Return an expression's value; raises EvaluationError, also for one that never compiled.
+
+        Without a `budget` of its own it is paid from the one that all of the request's expressions share.
+        """
         if isinstance(rule, CompileError):
             raise EvaluationError(str(rule))
+        if budget is None:
+            self._budget = budget = self._budget or self.new_budget()
         with answering(self._check):
             try:
-                return rule.evaluate(self._values)
+                return rule.evaluate(self._values, budget)
             except EvaluationError as error:
+                if isinstance(error, CostError) and not error.alone:
+                    raise
                 told = self._lost.get(str(error).removeprefix("no such key: "), str(error))
                 raise EvaluationError(f"expression '{rule.source}' resulted in error: {told}") from None
 
@@ -78,9 +94,10 @@ def _service_account(user: str) -> Identity:
 def conditions_hold(conditions: list[Obj], activation: Activation, scope: Scope) -> bool:
     """Tell whether all matchConditions are true: one that is false decides, before any that fails; raises then."""
     failures = []
+    budget = activation.new_budget(CONDITIONS_BUDGET) if conditions else None
     for condition in conditions:
         try:
-            if activation.evaluate(expression(str(condition["expression"]), ("BOOL",), scope)) is False:
+            if activation.evaluate(expression(str(condition["expression"]), ("BOOL",), scope), budget) is False:
                 return False
         except (EvaluationError, EngineMissing) as error:
             failures.append(str(error))

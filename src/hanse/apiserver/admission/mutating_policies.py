@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hanse.apiserver import objects, status
+from hanse.apiserver.admission.apply_configurations import configuration_problem
 from hanse.apiserver.admission.attributes import Attributes, in_version
 from hanse.apiserver.admission.conditions import Activation, conditions_hold
 from hanse.apiserver.admission.matching import match_binding, match_policy, namespace_object
@@ -21,6 +22,7 @@ from hanse.kube.manifest import Obj, name_of
 from hanse.kube.patches.field_merge import merge
 from hanse.kube.patches.field_types import field_type
 from hanse.kube.patches.json_patch import JsonPatchError, apply_json_patch
+from hanse.kube.schemas import schema_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,12 @@ def _applied(activation: Activation, spec: Obj, source: str, matched: Attributes
     if not isinstance(config, dict):
         told = type(config).__name__
         raise EvaluationError(f"unsupported return type from ApplyConfiguration expression: {told}")
-    kind = field_type(matched.served.schema())
+    resource = matched.served.resource
+    own = matched.kind == (resource.group, resource.version, resource.kind)
+    kind = field_type(matched.served.schema() if own else schema_for(*matched.kind))
+    problem = configuration_problem(config, kind)
+    if problem:
+        raise EvaluationError(f"error applying patch: {problem}")
     merged: Obj = merge(objects.copy(obj), config, kind)
     return merged
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hanse.apiserver import status
 from hanse.apiserver.admission.attributes import Attributes
+from hanse.apiserver.admission.audit import AuditTrail
 from hanse.apiserver.admission.conditions import Activation, conditions_hold
 from hanse.apiserver.admission.matching import match_binding, match_policy, namespace_object
 from hanse.apiserver.admission.params import ConfigurationError, params_of
@@ -29,6 +30,16 @@ class _Denial:
     binding: str
     message: str
     reason: str = "Invalid"
+    expression: int = 0
+    """Which of the policy's validations it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What one evaluation of a policy led to: denials by its validations, and by annotations that failed."""
+
+    denials: list[_Denial]
+    unannotated: list[_Denial]
 
 
 def validate_by_policies(call: Call, attributes: Attributes) -> None:
@@ -36,18 +47,20 @@ def validate_by_policies(call: Call, attributes: Attributes) -> None:
     core = call.core
     policies = core.hooks.configurations(core.storage, core.hub, "validatingadmissionpolicies")
     denials: list[_Denial] = []
+    trail = AuditTrail()
     for policy in policies:
         try:
             matched = match_policy(core, policy["spec"].get("matchConstraints") or {}, attributes)
             if matched is not None:
-                denials += _bound(call, policy, matched, attributes)
+                denials += _bound(call, policy, matched, attributes, trail)
         except ConfigurationError as error:
             denials += _misconfigured(policy, "", f"failed to configure policy: {error}")
+    trail.publish(attributes)
     if denials:
         raise _refusal(attributes, denials[0])
 
 
-def _bound(call: Call, policy: Obj, matched: Attributes, asked: Attributes) -> Iterator[_Denial]:
+def _bound(call: Call, policy: Obj, matched: Attributes, asked: Attributes, trail: AuditTrail) -> Iterator[_Denial]:
     core = call.core
     bindings = core.hooks.configurations(core.storage, core.hub, "validatingadmissionpolicybindings")
     for binding in bindings:
@@ -59,15 +72,18 @@ def _bound(call: Call, policy: Obj, matched: Attributes, asked: Attributes) -> I
         except ConfigurationError as error:
             yield from _misconfigured(policy, name_of(binding), f"failed to configure binding: {error}")
             continue
+        actions: list[str] = spec.get("validationActions") or []
         for param in params:
-            found = _denied(call, policy, binding, matched, asked, param)
-            actions: list[str] = spec.get("validationActions") or []
-            for denial in found:
+            outcome = _evaluated(call, policy, binding, matched, asked, param, trail)
+            for denial in outcome.denials:
                 if "Deny" in actions:
                     yield denial
                 if "Warn" in actions:
                     told = f"Validation failed for ValidatingAdmissionPolicy '{denial.policy}' with binding"
                     call.warnings.append(f"{told} '{denial.binding}': {denial.message}")
+                if "Audit" in actions:
+                    trail.fail(denial.policy, denial.binding, denial.message, denial.expression, actions)
+            yield from outcome.unannotated
 
 
 def _misconfigured(policy: Obj, binding: str, message: str) -> list[_Denial]:
@@ -75,9 +91,15 @@ def _misconfigured(policy: Obj, binding: str, message: str) -> list[_Denial]:
     return [_Denial(name_of(policy), binding, message)] if fails else []
 
 
-def _denied(
-    call: Call, policy: Obj, binding: Obj, matched: Attributes, asked: Attributes, param: Obj | None
-) -> list[_Denial]:
+def _evaluated(
+    call: Call,
+    policy: Obj,
+    binding: Obj,
+    matched: Attributes,
+    asked: Attributes,
+    param: Obj | None,
+    trail: AuditTrail,
+) -> _Outcome:
     spec = policy["spec"]
     fails = spec.get("failurePolicy") != "Ignore"
     named = name_of(policy), name_of(binding)
@@ -88,23 +110,48 @@ def _denied(
     try:
         plain = Scope(params=bool(spec.get("paramKind")))
         if not conditions_hold(spec.get("matchConditions") or [], activation, plain):
-            return []
+            return _Outcome([], [])
         bind_variables(activation, spec)
     except (EvaluationError, EngineMissing) as error:
-        return [_Denial(*named, str(error))] if fails else []
+        return _Outcome([_Denial(*named, str(error))] if fails else [], [])
+    denials = _denials(spec, activation, named, fails=fails)
+    return _Outcome(denials, _annotated(spec, activation, named, trail, fails=fails))
+
+
+def _denials(spec: Obj, activation: Activation, named: tuple[str, str], *, fails: bool) -> list[_Denial]:
     found = []
-    for validation in spec.get("validations") or ():
+    for place, validation in enumerate(spec.get("validations") or ()):
         try:
             rule = expression(str(validation["expression"]), ("BOOL",), scope_of(spec))
             if activation.evaluate(rule) is True:
                 continue
         except EvaluationError as error:
             if fails:
-                found.append(_Denial(*named, str(error)))
+                found.append(_Denial(*named, str(error), expression=place))
             continue
         message = _message(validation, activation, spec)
-        found.append(_Denial(*named, message, str(validation.get("reason") or "Invalid")))
+        found.append(_Denial(*named, message, str(validation.get("reason") or "Invalid"), place))
     return found
+
+
+def _annotated(
+    spec: Obj, activation: Activation, named: tuple[str, str], trail: AuditTrail, *, fails: bool
+) -> list[_Denial]:
+    """Evaluate a policy's auditAnnotations; returns the denials that those lead to which fail."""
+    annotations: list[Obj] = spec.get("auditAnnotations") or []
+    budget = activation.new_budget() if annotations else None
+    failed = []
+    for annotation in annotations:
+        rule = expression(str(annotation["valueExpression"]), ("STRING", "NULL"), scope_of(spec))
+        try:
+            value = activation.evaluate(rule, budget)
+        except EvaluationError as error:
+            if fails:
+                failed.append(_Denial(*named, str(error)))
+            continue
+        if isinstance(value, str) and value.strip():
+            trail.annotate(named[0], str(annotation["key"]), value.strip())
+    return failed
 
 
 def _message(validation: Obj, activation: Activation, spec: Obj) -> str:

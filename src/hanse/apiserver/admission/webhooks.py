@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import orjson
-import structlog
 
 from hanse.apiserver import status
 from hanse.apiserver.admission.attributes import Attributes, in_version
@@ -20,11 +19,12 @@ from hanse.apiserver.cel.rule import EvaluationError
 from hanse.apiserver.core import Call
 from hanse.apiserver.webhook_client import CallFailed, Target
 from hanse.kube.errors import ApiError
+from hanse.kube.log import Log
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.patches.json_patch import JsonPatchError, apply_json_patch
 from hanse.kube.resources import SERVICES
 
-_log = structlog.get_logger(__name__)
+_log = Log(__name__)
 
 Complete = Callable[[Obj], Obj]
 _QUIET = ("None", "NoneOnDryRun")

@@ -23,6 +23,7 @@ from hanse.apiserver.status import (
     unsupported_value,
 )
 from hanse.kube.manifest import Obj, dig
+from hanse.kube.selectors import qualified_name_problems
 
 _MUTABLE = ("*", "CONNECT", "CREATE", "UPDATE")
 _ACTIONS = ("Audit", "Deny", "Warn")
@@ -60,11 +61,22 @@ def _validate_validating(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # no
         problems += [required_value("spec.validations", _EMPTY), required_value("spec.auditAnnotations", _EMPTY)]
     for place, validation in enumerate(validations):
         problems += _validation_problems(validation, f"spec.validations[{place}]", spec)
+    return [*problems, *_annotation_problems(annotations, spec, str(obj["metadata"].get("name") or ""))]
+
+
+def _annotation_problems(annotations: list[Obj], spec: Obj, policy: str) -> Iterator[FieldProblem]:
+    keys: set[str] = set()
     for place, annotation in enumerate(annotations):
-        field, scope = f"spec.auditAnnotations[{place}].valueExpression", scope_of(spec, authorizer=False)
-        told = "valueExpression is not specified"
-        problems += expression_problems(annotation.get("valueExpression"), field, ("STRING", "NULL"), scope, told)
-    return problems
+        field, key = f"spec.auditAnnotations[{place}]", str(annotation.get("key") or "")
+        # An audit event carries the annotations of all policies, so that a key is known by its policy too.
+        told = qualified_name_problems(f"{policy}/{key}")
+        yield from (invalid_value(f"{field}.key", f"{policy}/{key}", one) for one in told)
+        source, gives = annotation.get("valueExpression"), ("STRING", "NULL")
+        missing = "valueExpression is not specified"
+        yield from expression_problems(source, f"{field}.valueExpression", gives, scope_of(spec), missing)
+        if key in keys:
+            yield duplicate_value(f"{field}.key", key)
+        keys.add(key)
 
 
 def _validate_mutating(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - the shape of every rule

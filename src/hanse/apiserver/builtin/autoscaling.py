@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from hanse.apiserver import objects
+from hanse.apiserver.builtin import field_rules
 from hanse.apiserver.builtin.strategy import Strategy
-from hanse.apiserver.status import FieldProblem, invalid_value, required_value
+from hanse.apiserver.status import FieldProblem, forbidden_value, invalid_value, required_value, unsupported_value
 from hanse.kube.manifest import Obj, dig
 
 _CPU = "cpu"
+_LONGEST_WINDOW_SECONDS = 3600
+# The field in which a metric of each type describes itself.
+_METRICS = {
+    "ContainerResource": "containerResource",
+    "External": "external",
+    "Object": "object",
+    "Pods": "pods",
+    "Resource": "resource",
+}
 
 
 def _is_cpu_utilization(metric: Obj) -> bool:
@@ -88,6 +98,63 @@ def _validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 
     if not target.get("apiVersion"):
         told = "apiVersion must specify API group"
         problems.append(invalid_value("spec.scaleTargetRef.apiVersion", "", told))
+    metrics = spec.get("metrics") or []
+    for place, metric in enumerate(metrics):
+        problems += _metric_problems(metric, f"spec.metrics[{place}]")
+    if least == 0 and not any(one.get("type") in ("Object", "External") for one in metrics):
+        told = "must specify at least one Object or External metric to support scaling to zero replicas"
+        problems.append(forbidden_value("spec.metrics", told))
+    for name in ("scaleUp", "scaleDown"):
+        problems += _scaling_problems(dig(spec, "behavior", name, default={}), f"spec.behavior.{name}")
+    return problems
+
+
+def _metric_problems(metric: Obj, field: str) -> list[FieldProblem]:
+    kind = metric.get("type")
+    if not kind:
+        return [required_value(f"{field}.type", "must specify a metric source type")]
+    if kind not in _METRICS:
+        return [unsupported_value(f"{field}.type", kind, sorted(_METRICS))]
+    source = metric.get(_METRICS[kind])
+    if not isinstance(source, dict):
+        told = "must populate information for the given metric source"
+        return [required_value(f"{field}.{_METRICS[kind]}", told)]
+    return _resource_problems(source, f"{field}.resource") if kind == "Resource" else []
+
+
+def _resource_problems(source: Obj, field: str) -> list[FieldProblem]:
+    problems = [] if source.get("name") else [required_value(f"{field}.name", "must specify a resource name")]
+    target, at = source.get("target") or {}, f"{field}.target"
+    kind = target.get("type") or ""
+    if not kind:
+        problems.append(required_value(f"{at}.type", "must specify a metric target type"))
+    if kind not in ("Utilization", "Value", "AverageValue"):
+        problems.append(invalid_value(f"{at}.type", kind, "must be either Utilization, Value, or AverageValue"))
+    share, amount = target.get("averageUtilization"), target.get("averageValue")
+    if share is not None and share < 1:
+        problems.append(invalid_value(f"{at}.averageUtilization", share, "must be greater than 0"))
+    if share is None and amount is None:
+        told = "must set either a target raw value or a target utilization"
+        problems.append(required_value(f"{at}.averageUtilization", told))
+    return problems
+
+
+def _scaling_problems(rules: Obj, field: str) -> list[FieldProblem]:
+    problems = field_rules.counts(rules, field, "stabilizationWindowSeconds")
+    window, choice = rules.get("stabilizationWindowSeconds"), rules.get("selectPolicy")
+    if window is not None and window > _LONGEST_WINDOW_SECONDS:
+        told = f"must be less than or equal to {_LONGEST_WINDOW_SECONDS}"
+        problems.append(invalid_value(f"{field}.stabilizationWindowSeconds", window, told))
+    if choice is not None:
+        problems += field_rules.one_of(f"{field}.selectPolicy", choice, ("Disabled", "Max", "Min"))
+    for place, policy in enumerate(rules.get("policies") or ()):
+        at = f"{field}.policies[{place}]"
+        problems += field_rules.one_of(f"{at}.type", policy.get("type"), ("Percent", "Pods"))
+        problems += [
+            invalid_value(f"{at}.{name}", policy.get(name) or 0, "must be greater than zero")
+            for name in ("value", "periodSeconds")
+            if (policy.get(name) or 0) <= 0
+        ]
     return problems
 
 

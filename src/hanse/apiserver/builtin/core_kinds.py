@@ -1,19 +1,23 @@
-"""The small kinds of core/v1: namespaces, configuration, secrets, nodes, volumes, endpoints."""
+"""The small kinds of core/v1: namespaces, configuration, secrets, nodes, endpoints, limits."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import replace
 from typing import Any
 
-from hanse.apiserver.builtin.pod_spec import default_template
+import orjson
+
+from hanse.apiserver.builtin import field_rules
+from hanse.apiserver.builtin.pod_spec import default_template, template_problems
 from hanse.apiserver.builtin.strategy import Strategy
 from hanse.apiserver.status import (
     FieldProblem,
+    duplicate_value,
     forbidden_value,
     invalid_value,
     required_value,
-    unsupported_value,
 )
 from hanse.kube.manifest import Obj, annotations_of, dig
 
@@ -67,7 +71,9 @@ def _key_problems(key: str, field: str) -> list[FieldProblem]:
         return [invalid_value(f"{field}[{key}]", key, told)]
     if len(key) > 253:
         return [invalid_value(f"{field}[{key}]", key, "must be no more than 253 characters")]
-    return []
+    if key in (".", ".."):
+        return [invalid_value(f"{field}[{key}]", key, f"must not be '{key}'")]
+    return [invalid_value(f"{field}[{key}]", key, "must not start with '..'")] if key.startswith("..") else []
 
 
 def _frozen_problems(obj: Obj, old: Obj | None, fields: tuple[str, ...]) -> list[FieldProblem]:
@@ -113,6 +119,7 @@ def _validate_secret(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     problems += [
         required_value(f"data[{key}]") for key in _NEEDED_KEYS.get(str(obj.get("type")), ()) if key not in data
     ]
+    problems += _known_shapes(str(obj.get("type")), data)
     account = "kubernetes.io/service-account.name"
     if obj.get("type") == "kubernetes.io/service-account-token" and not annotations_of(obj).get(account):
         problems.append(required_value(f"metadata.annotations[{account}]"))
@@ -121,62 +128,34 @@ def _validate_secret(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     return problems + _frozen_problems(obj, old, ("data",))
 
 
+def _known_shapes(kind: str, data: Obj) -> list[FieldProblem]:
+    if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
+        return [required_value("data[username]"), required_value("data[password]")]
+    for key in (".dockerconfigjson", ".dockercfg"):
+        if kind == f"kubernetes.io/{key[1:]}" and key in data:
+            return _json_problems(key, str(data[key] or ""))
+    return []
+
+
+def _json_problems(key: str, encoded: str) -> list[FieldProblem]:
+    try:
+        text = base64.b64decode(encoded, validate=True).decode()
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        first = text.lstrip()[:1]
+        told = (
+            f"invalid character '{first}' looking for beginning of value" if first else "unexpected end of JSON input"
+        )
+        return [invalid_value(f"data[{key}]", "<secret contents redacted>", told)]
+    except ValueError:
+        return []  # told of as bad base64
+    return []
+
+
 def _default_node(obj: Obj) -> None:
     node_status = obj.setdefault("status", {})
     if isinstance(node_status.get("capacity"), dict):
         node_status.setdefault("allocatable", dict(node_status["capacity"]))
-
-
-def _default_claim(obj: Obj) -> None:
-    spec = obj.setdefault("spec", {})
-    spec.setdefault("volumeMode", "Filesystem")
-
-
-def _validate_claim(obj: Obj, old: Obj | None) -> list[FieldProblem]:
-    spec = obj.get("spec") or {}
-    problems = []
-    if not spec.get("accessModes"):
-        problems.append(required_value("spec.accessModes", "at least 1 access mode is required"))
-    if not dig(spec, "resources", "requests", "storage"):
-        problems.append(required_value("spec.resources[storage]"))
-    if old is not None and _claim_core(spec) != _claim_core(old["spec"]):
-        told = (
-            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-        )
-        problems.append(forbidden_value("spec", told))
-    return problems
-
-
-def _claim_core(spec: Obj) -> Obj:
-    skipped = ("resources", "volumeName", "volumeAttributesClassName")
-    return {name: value for name, value in spec.items() if name not in skipped}
-
-
-def _default_volume(obj: Obj) -> None:
-    spec = obj.setdefault("spec", {})
-    spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
-    spec.setdefault("volumeMode", "Filesystem")
-    if isinstance(spec.get("hostPath"), dict):
-        spec["hostPath"].setdefault("type", "")
-
-
-def _validate_volume(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - the shape of every rule
-    spec = obj.get("spec") or {}
-    problems = []
-    if not spec.get("accessModes"):
-        problems.append(required_value("spec.accessModes"))
-    if not spec.get("capacity"):
-        problems.append(required_value("spec.capacity"))
-        problems.append(unsupported_value("spec.capacity", None, ("storage",)))
-    if not set(spec) - _VOLUME_SETTINGS:
-        problems.append(required_value("spec", "must specify a volume type"))
-    return problems
-
-
-_VOLUME_SETTINGS = {
-    "accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy",
-    "storageClassName", "volumeAttributesClassName", "volumeMode",
-}  # fmt: skip
 
 
 def _default_endpoints(obj: Obj) -> None:
@@ -185,20 +164,44 @@ def _default_endpoints(obj: Obj) -> None:
             port.setdefault("protocol", "TCP")
 
 
-def _default_limits(obj: Obj) -> None:
-    for item in dig(obj, "spec", "limits", default=[]):
-        if item.get("type") != "Container":
-            continue
-        limits = item.setdefault("default", {})
-        for name, amount in (item.get("max") or {}).items():
-            limits.setdefault(name, amount)
-        requests = item.setdefault("defaultRequest", {})
-        for given in (limits, item.get("min") or {}):
-            for name, amount in given.items():
-                requests.setdefault(name, amount)
-        for name in ("default", "defaultRequest"):
-            if not item[name]:
-                del item[name]
+def _validate_endpoints(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - the shape of every rule
+    problems = []
+    for place, subset in enumerate(obj.get("subsets") or ()):
+        field = f"subsets[{place}]"
+        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+            problems.append(required_value(field, "must specify `addresses` or `notReadyAddresses`"))
+        for listed in ("addresses", "notReadyAddresses"):
+            for at, one in enumerate(subset.get(listed) or ()):
+                problems += _endpoint_problems(f"{field}.{listed}[{at}].ip", one.get("ip") or "")
+        for at, port in enumerate(subset.get("ports") or ()):
+            problems += field_rules.port(f"{field}.ports[{at}].port", port.get("port"))
+    return problems
+
+
+def _endpoint_problems(field: str, address: str) -> list[FieldProblem]:
+    wrong = field_rules.address(field, address)
+    # Upstream asks twice, in two ways.
+    return [*wrong, invalid_value(field, address, "must be a valid IP address")] if wrong else []
+
+
+def _validate_node(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - the shape of every rule
+    problems = []
+    seen: set[tuple[str, str]] = set()
+    for place, taint in enumerate(dig(obj, "spec", "taints", default=None) or ()):
+        # Upstream speaks of metadata here.
+        field, key = f"metadata.taints[{place}]", (str(taint.get("key") or ""), str(taint.get("effect") or ""))
+        problems += field_rules.qualified(f"{field}.key", key[0])
+        problems += field_rules.one_of(f"{field}.effect", key[1], ("NoSchedule", "PreferNoSchedule", "NoExecute"))
+        if key in seen:
+            shown = {"Key": key[0], "Value": taint.get("value") or "", "Effect": key[1], "TimeAdded": None}
+            told = duplicate_value(field, shown)
+            problems.append(replace(told, message=f"{told.message}: taints must be unique by key and effect pair"))
+        seen.add(key)
+    return problems
+
+
+def _validate_pod_template(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - the shape of every rule
+    return template_problems(obj.get("template") or {}, "template", restart=None)
 
 
 def _default_pod_template(obj: Obj) -> None:
@@ -219,12 +222,10 @@ NAMESPACE = Strategy(
 CONFIGMAP = Strategy(validate=_validate_configmap)
 SECRET = Strategy(_default_secret, _validate_secret, selectable={"type": _field("type")})
 NODE = Strategy(
-    _default_node, selectable={"spec.unschedulable": lambda obj: str(bool(dig(obj, "spec", "unschedulable"))).lower()}
+    _default_node,
+    _validate_node,
+    selectable={"spec.unschedulable": lambda obj: str(bool(dig(obj, "spec", "unschedulable"))).lower()},
 )
-CLAIM = Strategy(_default_claim, _validate_claim, new_status={"phase": "Pending"})
-VOLUME = Strategy(_default_volume, _validate_volume, new_status={"phase": "Pending"})
-ENDPOINTS = Strategy(_default_endpoints, create_on_update=True)
-QUOTA = Strategy(new_status={})
-POD_TEMPLATE = Strategy(_default_pod_template, counts_generation=True)
+ENDPOINTS = Strategy(_default_endpoints, _validate_endpoints, create_on_update=True)
+POD_TEMPLATE = Strategy(_default_pod_template, _validate_pod_template, counts_generation=True)
 SERVICE_ACCOUNT = Strategy()
-LIMIT_RANGE = Strategy(_default_limits, create_on_update=True)

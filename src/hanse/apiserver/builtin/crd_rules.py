@@ -11,6 +11,7 @@ from hanse.apiserver.names import name_problems
 from hanse.apiserver.status import FieldProblem, invalid_value, required_value
 from hanse.kube.manifest import Obj, dig
 
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 APPROVAL = "api-approved.kubernetes.io"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 _PROTECTED = ("k8s.io", "kubernetes.io")
@@ -68,7 +69,7 @@ def validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:
         )
         reason = "FieldValueRequired" if not spec.get("scope") else "FieldValueNotSupported"
         problems.append(FieldProblem("spec.scope", reason, told))
-    problems += _version_problems(spec)
+    problems += _version_problems(spec, (old or {}).get("spec") or {})
     if old is not None and _is_established(old):
         problems += [
             invalid_value(f"spec.{'.'.join(path)}", dig(spec, *path), "field is immutable")
@@ -115,8 +116,9 @@ def _name_problems(names: Obj) -> list[FieldProblem]:
     return problems
 
 
-def _version_problems(spec: Obj) -> list[FieldProblem]:
+def _version_problems(spec: Obj, before: Obj) -> list[FieldProblem]:
     versions: list[Any] = spec.get("versions") or []
+    accepted = [dig(version, "schema", "openAPIV3Schema") for version in before.get("versions") or ()]
     problems = []
     if not versions:
         problems.append(required_value("spec.versions"))
@@ -124,17 +126,41 @@ def _version_problems(spec: Obj) -> list[FieldProblem]:
     if versions and len(stored) != 1:
         told = "must have exactly one version marked as storage version"
         problems.append(invalid_value("spec.versions", versions, told))
+    problems += _column_problems(versions)
     schemas = [dig(version, "schema", "openAPIV3Schema") for version in versions]
     # Upstream keeps a schema that all versions share in one place, and names that place.
     shared = all(schema == schemas[0] for schema in schemas)
     for place, schema in enumerate(schemas[:1] if shared else schemas):
         field = f"spec.{'validation' if shared and schema is not None else f'versions[{place}].schema'}.openAPIV3Schema"
-        problems += [required_value(field)] if schema is None else _schema_problems(schema, field)
+        settled = schema in accepted
+        problems += [required_value(field)] if schema is None else _schema_problems(schema, field, settled=settled)
     return problems
 
 
-def _schema_problems(schema: Obj, field: str) -> list[FieldProblem]:
-    return list(schema_problems(schema, field)) or rule_problems(schema, field)
+def _column_problems(versions: list[Any]) -> list[FieldProblem]:
+    listed = [version.get("additionalPrinterColumns") or [] for version in versions]
+    # As with schemas: what all versions share is named in one place.
+    shared = all(columns == listed[0] for columns in listed)
+    problems = []
+    for place, columns in enumerate(listed[:1] if shared else listed):
+        above = "spec" if shared else f"spec.versions[{place}]"
+        for at, column in enumerate(columns):
+            problems += _one_column(column, f"{above}.additionalPrinterColumns[{at}]")
+    return problems
+
+
+def _one_column(column: Obj, field: str) -> list[FieldProblem]:
+    problems = [required_value(f"{field}.{name}") for name in ("name", "type") if not column.get(name)]
+    if column.get("type") and column["type"] not in _COLUMN_TYPES:
+        told = f"must be one of {','.join(_COLUMN_TYPES)}"
+        problems.append(invalid_value(f"{field}.type", column["type"], told))
+    if not column.get("jsonPath"):
+        problems.append(required_value(f"{field}.jsonPath"))
+    return problems
+
+
+def _schema_problems(schema: Obj, field: str, *, settled: bool) -> list[FieldProblem]:
+    return list(schema_problems(schema, field)) or rule_problems(schema, field, settled=settled)
 
 
 STRATEGY = Strategy(

@@ -13,9 +13,12 @@ from hanse.apiserver.status import (
     unsupported_value,
 )
 from hanse.kube.manifest import Obj
+from hanse.kube.schemas import schema_from_crd
+from hanse.kube.schemas.validation import validate
 
 _LIST_TYPE = "x-kubernetes-list-type"
 _LIST_KEYS = "x-kubernetes-list-map-keys"
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _FIELD = "must not be empty for specified object fields"
 _ITEM = "must not be empty for specified array items"
 
@@ -33,8 +36,13 @@ def schema_problems(schema: Obj, field: str) -> Iterator[FieldProblem]:
 def _node(schema: Any, field: str, untyped: str) -> Iterator[FieldProblem]:
     if not isinstance(schema, dict):
         return
-    if not schema.get("type") and not _may_lack_type(schema):
+    kind = schema.get("type")
+    if not kind and not _may_lack_type(schema):
         yield required_value(f"{field}.type", untyped)
+    elif kind and kind not in _TYPES:
+        yield unsupported_value(f"{field}.type", kind, _TYPES)
+    elif kind:
+        yield from _default_problems(schema, field)
     if schema.get("type") == "array" and schema.get("items") is None:
         yield required_value(f"{field}.items", "must be specified")
     if schema.get("x-kubernetes-embedded-resource") and schema.get("type") not in (None, "", "object"):
@@ -42,6 +50,15 @@ def _node(schema: Any, field: str, untyped: str) -> Iterator[FieldProblem]:
         yield invalid_value(f"{field}.type", schema["type"], told)
     yield from _list_problems(schema, field)
     yield from _below(schema, field)
+
+
+def _default_problems(schema: Obj, field: str) -> Iterator[FieldProblem]:
+    if schema.get("default") is None:
+        return
+    built = schema_from_crd(schema)
+    for error in validate(built, schema["default"]):
+        below = f".{error.path}" if error.path else ""
+        yield FieldProblem(f"{field}.default{below}", error.reason, error.message)
 
 
 def _may_lack_type(schema: Obj) -> bool:

@@ -1,26 +1,27 @@
-"""Pod specs wherever they occur: their defaults and the rules that users meet."""
+"""Pod specs wherever they occur: their defaults, and the rules of the pod as a whole."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from hanse.apiserver.names import label_problems, name_problems
-from hanse.apiserver.status import (
-    FieldProblem,
-    duplicate_value,
-    invalid_value,
-    required_value,
-    unsupported_value,
-)
+from hanse.apiserver.builtin import field_rules
+from hanse.apiserver.builtin.containers import SECCOMP, Surroundings, container_list_problems, user_problems
+from hanse.apiserver.builtin.pod_placement import placement_problems, toleration_problems
+from hanse.apiserver.builtin.volumes import volume_problems
+from hanse.apiserver.names import annotation_problems, label_problems
+from hanse.apiserver.status import FieldProblem, invalid_value, required_value, unsupported_value
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.quantities import parse_quantity
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 _DEFAULT_MODE = 420
-_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_RESTART_POLICIES = ("Always", "OnFailure", "Never")
+_CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
+_SYSCTL = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 
 
 def default_template(template: Obj) -> None:
@@ -54,7 +55,7 @@ def _objects(value: Any) -> Iterator[Obj]:
 
 
 def _default_container(container: Obj) -> None:
-    container.setdefault("resources", {})
+    _default_amounts(container.setdefault("resources", {}))
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
     if not container.get("imagePullPolicy"):
@@ -68,6 +69,16 @@ def _default_container(container: Obj) -> None:
         _default_http_get(handler)
     for variable in _objects(container.get("env")):
         _default_source(variable.get("valueFrom"))
+
+
+def _default_amounts(resources: Any) -> None:
+    for kind in ("limits", "requests"):
+        amounts = dig(resources, kind)
+        for name, amount in (amounts or {}).items():
+            thousandths = parse_quantity(str(amount)) * 1000
+            if thousandths % 1:
+                # Nothing finer than a thousandth is counted.
+                amounts[name] = f"{math.ceil(thousandths)}m"
 
 
 def _pull_policy(image: str) -> str:
@@ -120,13 +131,18 @@ def _default_volume(volume: Obj) -> None:
         claim.setdefault("volumeMode", "Filesystem")
 
 
-def template_problems(template: Obj, field: str, *, restart: tuple[str, ...] = ("Always",)) -> list[FieldProblem]:
-    """Check a pod template; `restart` names the restart policies that its owner allows."""
-    problems = label_problems(dig(template, "metadata", "labels", default={}), f"{field}.metadata.labels")
+def template_problems(
+    template: Obj, field: str, *, restart: tuple[str, ...] | None = ("Always",)
+) -> list[FieldProblem]:
+    """Check a pod template; `restart` names the restart policies that its owner allows, None any."""
+    metadata = template.get("metadata") or {}
+    # Upstream leaves `metadata` out of these two paths.
+    problems = label_problems(metadata.get("labels") or {}, f"{field}.labels")
+    problems += annotation_problems(metadata, f"{field}.annotations")
     spec = template.get("spec") or {}
     problems += pod_spec_problems(spec, f"{field}.spec")
     policy = spec.get("restartPolicy")
-    if policy not in restart:
+    if restart is not None and policy not in restart:
         problems.append(unsupported_value(f"{field}.spec.restartPolicy", policy, restart))
     return problems
 
@@ -134,120 +150,75 @@ def template_problems(template: Obj, field: str, *, restart: tuple[str, ...] = (
 def pod_spec_problems(spec: Obj, field: str) -> list[FieldProblem]:
     """Check a pod spec."""
     problems: list[FieldProblem] = []
-    volumes = _volume_problems(spec, f"{field}.volumes", problems)
+    volumes = volume_problems(spec, f"{field}.volumes", problems)
     if not spec.get("containers"):
         problems.append(required_value(f"{field}.containers"))
+    around = Surroundings(volumes, spec.get("terminationGracePeriodSeconds"), bool(spec.get("hostNetwork")))
     names: set[str] = set()
     for listed in _CONTAINER_LISTS:
-        for place, container in enumerate(_objects(spec.get(listed))):
-            problems += _container_problems(container, f"{field}.{listed}[{place}]", names, volumes)
-    if spec.get("dnsPolicy") not in _DNS_POLICIES:
-        problems.append(unsupported_value(f"{field}.dnsPolicy", spec.get("dnsPolicy"), _DNS_POLICIES))
-    policies = ("Always", "OnFailure", "Never")
-    if spec.get("restartPolicy") not in policies:
-        problems.append(unsupported_value(f"{field}.restartPolicy", spec.get("restartPolicy"), policies))
-    grace = spec.get("terminationGracePeriodSeconds")
-    if isinstance(grace, int) and grace < 0:
-        problems.append(
-            invalid_value(f"{field}.terminationGracePeriodSeconds", grace, "must be greater than or equal to 0")
-        )
+        problems += container_list_problems(spec, listed, field, names, around)
+    problems += field_rules.one_of(f"{field}.restartPolicy", spec.get("restartPolicy"), _RESTART_POLICIES)
+    problems += field_rules.one_of(f"{field}.dnsPolicy", spec.get("dnsPolicy"), _DNS_POLICIES)
+    problems += _security_problems(spec.get("securityContext") or {}, f"{field}.securityContext")
+    problems += placement_problems(spec, field) + _name_problems(spec, field)
+    problems += _dns_problems(spec, f"{field}.dnsConfig") + toleration_problems(spec, field)
+    return problems + _other_problems(spec, field)
+
+
+def _security_problems(context: Obj, field: str) -> list[FieldProblem]:
+    problems = user_problems(context, field) + field_rules.user_id(f"{field}.fsGroup", context.get("fsGroup"))
+    profile = context.get("seccompProfile")
+    if isinstance(profile, dict):
+        problems += field_rules.one_of(f"{field}.seccompProfile.type", profile.get("type"), SECCOMP)
+    for place, one in enumerate(_objects(context.get("sysctls"))):
+        name = str(one.get("name") or "")
+        if len(name) > 253 or not re.match(_SYSCTL, name):
+            told = f"must have at most 253 characters and match regex {_SYSCTL}"
+            problems.append(invalid_value(f"{field}.sysctls[{place}].name", name, told))
     return problems
 
 
-def _volume_problems(spec: Obj, field: str, problems: list[FieldProblem]) -> set[str]:
-    names: set[str] = set()
-    for place, volume in enumerate(_objects(spec.get("volumes"))):
-        name = str(volume.get("name") or "")
-        at = f"{field}[{place}].name"
-        if not name:
-            problems.append(required_value(at))
-        else:
-            problems += [invalid_value(at, name, told) for told in name_problems(name, "label")]
-        if name in names:
-            problems.append(duplicate_value(at, name))
-        names.add(name)
-    return names
-
-
-def _container_problems(container: Obj, field: str, names: set[str], volumes: set[str]) -> list[FieldProblem]:
-    problems: list[FieldProblem] = []
-    name = str(container.get("name") or "")
-    if not name:
-        problems.append(required_value(f"{field}.name"))
-    else:
-        problems += [invalid_value(f"{field}.name", name, told) for told in name_problems(name, "label")]
-    if name in names:
-        problems.append(duplicate_value(f"{field}.name", name))
-    names.add(name)
-    if not container.get("image"):
-        problems.append(required_value(f"{field}.image"))
-    problems += _port_problems(container, f"{field}.ports")
-    problems += _environment_problems(container, f"{field}.env")
-    problems += _mount_problems(container, f"{field}.volumeMounts", volumes)
-    policy = container.get("imagePullPolicy")
-    if policy not in _PULL_POLICIES:
-        problems.append(unsupported_value(f"{field}.imagePullPolicy", policy, _PULL_POLICIES))
-    return problems + resource_problems(container.get("resources") or {}, f"{field}.resources")
-
-
-def _port_problems(container: Obj, field: str) -> list[FieldProblem]:
+def _name_problems(spec: Obj, field: str) -> list[FieldProblem]:
     problems = []
-    for place, port in enumerate(_objects(container.get("ports"))):
-        number = port.get("containerPort")
-        if number is None or number == 0:
-            problems.append(required_value(f"{field}[{place}].containerPort"))
-        elif isinstance(number, int) and not 0 < number < 65536:
-            told = "must be between 1 and 65535, inclusive"
-            problems.append(invalid_value(f"{field}[{place}].containerPort", number, told))
-        if port.get("protocol") not in ("TCP", "UDP", "SCTP"):
-            at = f"{field}[{place}].protocol"
-            problems.append(unsupported_value(at, port.get("protocol"), ("SCTP", "TCP", "UDP")))
+    for place, one in enumerate(_objects(spec.get("readinessGates"))):
+        problems += field_rules.qualified(f"{field}.readinessGates[{place}].conditionType", one.get("conditionType"))
+    for place, one in enumerate(_objects(spec.get("schedulingGates"))):
+        problems += field_rules.qualified(f"{field}.schedulingGates[{place}]", one.get("name"))
+    for name in ("serviceAccountName", "nodeName"):
+        problems += field_rules.named(f"{field}.{name}", spec[name]) if spec.get(name) else []
+    for name in ("hostname", "subdomain"):
+        problems += field_rules.named(f"{field}.{name}", spec[name], "label") if spec.get(name) else []
     return problems
 
 
-def _environment_problems(container: Obj, field: str) -> list[FieldProblem]:
+def _dns_problems(spec: Obj, field: str) -> list[FieldProblem]:
+    config = spec.get("dnsConfig")
+    if spec.get("dnsPolicy") == "None":
+        if config is None:
+            return [required_value(field, "must provide `dnsConfig` when `dnsPolicy` is None")]
+        if not config.get("nameservers"):
+            return [
+                required_value(
+                    f"{field}.nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None"
+                )
+            ]
+    servers = (config or {}).get("nameservers") or ()
+    return [
+        problem
+        for place, one in enumerate(servers)
+        for problem in field_rules.address(f"{field}.nameservers[{place}]", one)
+    ]
+
+
+def _other_problems(spec: Obj, field: str) -> list[FieldProblem]:
     problems = []
-    for place, variable in enumerate(_objects(container.get("env"))):
-        if not variable.get("name"):
-            problems.append(required_value(f"{field}[{place}].name"))
-        if variable.get("value") and variable.get("valueFrom"):
-            told = "may not be specified when `value` is not empty"
-            problems.append(invalid_value(f"{field}[{place}].valueFrom", "", told))
-    return problems
-
-
-def _mount_problems(container: Obj, field: str, volumes: set[str]) -> list[FieldProblem]:
-    problems = []
-    paths: set[str] = set()
-    for place, mount in enumerate(_objects(container.get("volumeMounts"))):
-        name, path = str(mount.get("name") or ""), str(mount.get("mountPath") or "")
-        at = f"{field}[{place}]"
-        if not name:
-            problems.append(required_value(f"{at}.name"))
-        elif name not in volumes:
-            problems.append(FieldProblem(f"{at}.name", "FieldValueNotFound", f'Not found: "{name}"'))
-        if not path:
-            problems.append(required_value(f"{at}.mountPath"))
-        elif path in paths:
-            problems.append(invalid_value(f"{at}.mountPath", path, "must be unique"))
-        paths.add(path)
-    return problems
-
-
-def resource_problems(resources: Obj, field: str) -> list[FieldProblem]:
-    """Check that quantities can be read and that no request passes its limit."""
-    problems = []
-    limits: dict[str, Any] = resources.get("limits") or {}
-    for kind in ("limits", "requests"):
-        for name, amount in (resources.get(kind) or {}).items():
-            try:
-                value = parse_quantity(str(amount))
-            except ValueError:
-                continue  # refused before, when the body was read
-            if value < 0:
-                at = f"{field}.{kind}.{name}"
-                problems.append(invalid_value(at, amount, "must be greater than or equal to 0"))
-            if kind == "requests" and name in limits and value > parse_quantity(str(limits[name])):
-                told = f"must be less than or equal to {name} limit of {limits[name]}"
-                problems.append(invalid_value(f"{field}.requests", amount, told))
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline < 2**31:
+        told = "must be between 1 and 2147483647, inclusive"
+        problems.append(invalid_value(f"{field}.activeDeadlineSeconds", deadline, told))
+    for place, one in enumerate(_objects(spec.get("hostAliases"))):
+        problems += field_rules.address(f"{field}.hostAliases[{place}].ip", one.get("ip"))
+    system = dig(spec, "os", "name")
+    if system is not None:
+        problems += field_rules.one_of(f"{field}.os", system, ("linux", "windows"))
     return problems

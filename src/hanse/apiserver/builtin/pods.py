@@ -1,27 +1,18 @@
-"""Pods: defaults, rules, and what a cluster's admission adds to them."""
+"""Pods: defaults, and which of their fields may change."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hanse.apiserver import status
 from hanse.apiserver.builtin.pod_spec import default_pod_spec, pod_spec_problems
 from hanse.apiserver.builtin.strategy import Strategy
 from hanse.apiserver.status import FieldProblem, forbidden_value, invalid_value
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.quantities import parse_quantity
-from hanse.kube.resources import PODS
 
-_EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_TOLERATION_SECONDS = 300
 _IMMUTABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
-
-if TYPE_CHECKING:
-    from hanse.apiserver.core import Core
 
 
 def defaults(obj: Obj) -> None:
@@ -29,6 +20,11 @@ def defaults(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
     spec.setdefault("enableServiceLinks", True)
     default_pod_spec(spec)
+    told = obj.get("status")
+    if isinstance(told, dict) and told.get("podIP") and not told.get("podIPs"):
+        told["podIPs"] = [{"ip": told["podIP"]}]
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         limits = dig(container, "resources", "limits")
         if limits:
@@ -43,47 +39,6 @@ def defaults(obj: Obj) -> None:
 def prepare_create(obj: Obj) -> None:
     """Begin a pod's life as pending."""
     obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj["spec"])}
-
-
-def admit(core: Core, obj: Obj) -> None:
-    """Add service account, priority and the tolerations that every pod has."""
-    spec = obj["spec"]
-    _set_priority(core, obj)
-    name = spec.get("serviceAccountName") or "default"
-    # The account `default` is made right after its namespace; only others can be missing.
-    if name != "default" and core.storage.get("core/serviceaccounts", f"{obj['metadata']['namespace']}/{name}") is None:
-        told = (
-            f'error looking up service account {obj["metadata"]["namespace"]}/{name}: serviceaccount "{name}" not found'
-        )
-        raise status.forbidden(PODS, obj["metadata"].get("name") or "", told)
-    spec["serviceAccountName"] = spec["serviceAccount"] = name
-    tolerations = spec.setdefault("tolerations", [])
-    for taint in _EVICTION_TAINTS:
-        if not any(_tolerates(one, taint) for one in tolerations):
-            tolerations.append(
-                {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATION_SECONDS}
-            )
-
-
-def _tolerates(toleration: Obj, taint: str) -> bool:
-    return toleration.get("key") in (taint, None, "") and toleration.get("effect") in ("NoExecute", None, "")
-
-
-def _set_priority(core: Core, obj: Obj) -> None:
-    spec = obj["spec"]
-    named = spec.get("priorityClassName")
-    if not named:
-        spec.setdefault("priority", 0)
-        spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
-        return
-    record = core.storage.get("scheduling.k8s.io/priorityclasses", named)
-    if record is None:
-        told = f"no PriorityClass with name {named} was found"
-        raise status.forbidden(PODS, obj["metadata"].get("name") or "", told)
-    found = core.registry.find("scheduling.k8s.io", "v1", "priorityclasses")
-    chosen = core.stored_form(found, record.value) if found else {}
-    spec["priority"] = chosen.get("value", 0)
-    spec.setdefault("preemptionPolicy", chosen.get("preemptionPolicy", "PreemptLowerPriority"))
 
 
 def qos_class(spec: Obj) -> str:
@@ -113,10 +68,28 @@ def _amounts(listed: Obj | None) -> dict[str, object]:
 
 def validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     """Check a pod; of an existing one only images, deadline and added tolerations may change."""
-    problems = pod_spec_problems(obj.get("spec") or {}, "spec")
-    if old is not None and _frozen(obj["spec"]) != _frozen(old["spec"]) and not _was_bound(obj["spec"], old["spec"]):
+    spec = obj.get("spec") or {}
+    problems = pod_spec_problems(spec, "spec")
+    if old is None:
+        if spec.get("ephemeralContainers"):
+            problems.append(forbidden_value("spec.ephemeralContainers", "cannot be set on create"))
+        return problems
+    resized = [
+        forbidden_value(f"spec.{listed}", "pod updates may not add or remove containers")
+        for listed in ("containers", "initContainers")
+        if len(spec.get(listed) or ()) != len(old["spec"].get(listed) or ())
+    ]
+    if resized:
+        return problems + resized
+    if _frozen(spec) != _frozen(old["spec"]):
         problems.append(forbidden_value("spec", _IMMUTABLE))
     return problems
+
+
+def _validate_bound(obj: Obj, old: Obj | None) -> list[FieldProblem]:
+    """Check a pod that gets its node, and nothing else."""
+    named = {**obj["spec"], "nodeName": ""}
+    return validate({**obj, "spec": named}, {**old, "spec": {**old["spec"], "nodeName": ""}} if old else None)
 
 
 def _only_sizes(new: Obj, old: Obj) -> None:
@@ -171,16 +144,8 @@ def _validate_ephemeral(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     return problems
 
 
-def _was_bound(new: Obj, old: Obj) -> bool:
-    return not old.get("nodeName") and _frozen({**new, "nodeName": ""}) == _frozen({**old, "nodeName": ""})
-
-
 def _frozen(spec: Obj) -> Obj:
-    kept = {
-        name: value
-        for name, value in spec.items()
-        if name not in ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds")
-    }
+    kept = {name: value for name, value in spec.items() if name not in ("activeDeadlineSeconds", "tolerations")}
     if spec.get("schedulingGates") is not None:
         kept.pop("schedulingGates", None)
     for listed in ("containers", "initContainers"):
@@ -193,7 +158,7 @@ def _frozen(spec: Obj) -> Obj:
 STRATEGY = Strategy(
     defaults=defaults,
     validate=validate,
-    part_rules={"ephemeralcontainers": _validate_ephemeral, "resize": _validate_resize},
+    part_rules={"binding": _validate_bound, "ephemeralcontainers": _validate_ephemeral, "resize": _validate_resize},
     narrow={"ephemeralcontainers": _only_ephemeral, "resize": _only_sizes},
     prepare_create=prepare_create,
     counts_generation=True,

@@ -1,40 +1,18 @@
-"""Networking, policy, access and storage kinds: small sets of defaults and rules each."""
+"""Disruption budgets, roles and bindings, priorities and leases."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from hanse.apiserver.builtin import field_rules
 from hanse.apiserver.builtin.strategy import Strategy
 from hanse.apiserver.status import FieldProblem, forbidden_value, invalid_value, required_value, unsupported_value
-from hanse.kube.manifest import Obj, dig
+from hanse.kube.manifest import Obj
 from hanse.kube.selectors import qualified_name_problems
 
 _RBAC = "rbac.authorization.k8s.io"
-
-
-def _validate_ingress(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - the shape of every rule
-    spec = obj.get("spec") or {}
-    if not spec.get("rules") and not spec.get("defaultBackend"):
-        told = "either `defaultBackend` or `rules` must be specified"
-        return [invalid_value("spec", None, told)]
-    problems = []
-    for place, rule in enumerate(spec.get("rules") or ()):
-        for at, path in enumerate(dig(rule, "http", "paths", default=[])):
-            field = f"spec.rules[{place}].http.paths[{at}]"
-            if not path.get("pathType"):
-                problems.append(required_value(f"{field}.pathType", "pathType must be specified"))
-            elif path["pathType"] != "ImplementationSpecific" and not str(path.get("path") or "").startswith("/"):
-                problems.append(invalid_value(f"{field}.path", path.get("path") or "", "must be an absolute path"))
-    return problems
-
-
-def _default_network_policy(obj: Obj) -> None:
-    spec = obj.setdefault("spec", {})
-    if not spec.get("policyTypes"):
-        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
-    for rule in (*(spec.get("ingress") or ()), *(spec.get("egress") or ())):
-        for port in rule.get("ports") or ():
-            port.setdefault("protocol", "TCP")
+_HIGHEST_PRIORITY = 1_000_000_000
+_SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
 def _validate_budget(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - the shape of every rule
@@ -48,13 +26,21 @@ def _validate_budget(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: 
             "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
         }
         return [invalid_value("spec", shown, told)]
-    return []
+    problems = []
+    for name in ("minAvailable", "maxUnavailable"):
+        problems += field_rules.share(f"spec.{name}", spec.get(name), at_most_all=True)
+    problems += field_rules.label_selector(spec.get("selector"), "spec.selector")
+    policy = spec.get("unhealthyPodEvictionPolicy")
+    if policy is not None:
+        allowed = ("AlwaysAllow", "IfHealthyBudget")
+        problems += field_rules.one_of("spec.unhealthyPodEvictionPolicy", policy, allowed)
+    return problems
 
 
 def _default_binding(obj: Obj) -> None:
     role = obj.get("roleRef")
-    if isinstance(role, dict):
-        role.setdefault("apiGroup", _RBAC)
+    if isinstance(role, dict) and not role.get("apiGroup"):
+        role["apiGroup"] = _RBAC
     for subject in obj.get("subjects") or ():
         if subject.get("kind") in ("User", "Group"):
             subject.setdefault("apiGroup", _RBAC)
@@ -63,6 +49,8 @@ def _default_binding(obj: Obj) -> None:
 def _validate_binding(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     role = obj.get("roleRef") or {}
     problems = []
+    if role.get("apiGroup") != _RBAC:
+        problems.append(unsupported_value("roleRef.apiGroup", role.get("apiGroup") or "", (_RBAC,)))
     if role.get("kind") not in ("Role", "ClusterRole"):
         problems.append(unsupported_value("roleRef.kind", role.get("kind") or "", ("Role", "ClusterRole")))
     if not role.get("name"):
@@ -71,8 +59,10 @@ def _validate_binding(obj: Obj, old: Obj | None) -> list[FieldProblem]:
         if not subject.get("name"):
             problems.append(required_value(f"subjects[{place}].name"))
         if subject.get("kind") not in ("User", "Group", "ServiceAccount"):
-            allowed = ("Group", "ServiceAccount", "User")
+            allowed = ("ServiceAccount", "User", "Group")
             problems.append(unsupported_value(f"subjects[{place}].kind", subject.get("kind") or "", allowed))
+        if subject.get("kind") == "ServiceAccount" and subject.get("apiGroup"):
+            problems.append(unsupported_value(f"subjects[{place}].apiGroup", subject["apiGroup"], ("",)))
     if old is not None and role != old.get("roleRef"):
         shown = {"APIGroup": role.get("apiGroup"), "Kind": role.get("kind"), "Name": role.get("name")}
         problems.append(invalid_value("roleRef", shown, "cannot change roleRef"))
@@ -130,53 +120,30 @@ def _aggregation_problems(selectors: list[Obj]) -> list[FieldProblem]:
     return problems
 
 
-def _default_storage_class(obj: Obj) -> None:
-    obj.setdefault("reclaimPolicy", "Delete")
-    obj.setdefault("volumeBindingMode", "Immediate")
-
-
-def _validate_storage_class(obj: Obj, old: Obj | None) -> list[FieldProblem]:
-    problems = [] if obj.get("provisioner") else [required_value("provisioner")]
-    if old is not None:
-        problems += [
-            invalid_value(name, obj.get(name), "field is immutable")
-            for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
-            if obj.get(name) != old.get(name)
-        ]
-    return problems
-
-
 def _default_priority_class(obj: Obj) -> None:
     obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
     obj.setdefault("value", 0)
 
 
 def _validate_priority_class(obj: Obj, old: Obj | None) -> list[FieldProblem]:
-    if old is not None and obj.get("value") != old.get("value"):
-        return [forbidden_value("value", "may not be changed in an update.")]
-    if old is None and obj["value"] > 1_000_000_000 and not obj["metadata"].get("name", "").startswith("system-"):
-        told = "maximum allowed value of a user defined priority is 1000000000"
-        return [forbidden_value("value", told)]
-    return []
-
-
-def _default_slice(obj: Obj) -> None:
-    for port in obj.get("ports") or ():
-        port.setdefault("name", "")
-        port.setdefault("protocol", "TCP")
-    obj.setdefault("endpoints", None)
-    obj.setdefault("ports", None)
-
-
-def _validate_slice(obj: Obj, old: Obj | None) -> list[FieldProblem]:
-    allowed = ("FQDN", "IPv4", "IPv6")
-    if not obj.get("addressType"):
-        return [required_value("addressType")]
-    if obj["addressType"] not in allowed:
-        return [unsupported_value("addressType", obj["addressType"], allowed)]
-    if old is not None and obj["addressType"] != old.get("addressType"):
-        return [invalid_value("addressType", obj["addressType"], "field is immutable")]
-    return []
+    name = str(obj["metadata"].get("name") or "")
+    problems = []
+    if old is not None:
+        if obj.get("value") != old.get("value"):
+            problems.append(forbidden_value("value", "may not be changed in an update."))
+        return problems + field_rules.unchanged(obj, old, "", "preemptionPolicy")
+    if name.startswith("system-"):
+        if name not in _SYSTEM_CLASSES:
+            told = (
+                "priority class names with 'system-' prefix are reserved for system use only. "
+                f"error: {name} is not a known system priority class"
+            )
+            problems.append(forbidden_value("metadata.name", told))
+    elif obj["value"] > _HIGHEST_PRIORITY:
+        told = f"maximum allowed value of a user defined priority is {_HIGHEST_PRIORITY}"
+        problems.append(forbidden_value("value", told))
+    allowed = ("PreemptLowerPriority", "Never")
+    return problems + field_rules.one_of("preemptionPolicy", obj.get("preemptionPolicy"), allowed)
 
 
 def _validate_lease(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - the shape of every rule
@@ -194,9 +161,6 @@ def _with_spec(obj: Obj) -> None:
     obj.setdefault("spec", {})
 
 
-INGRESS = Strategy(_with_spec, _validate_ingress, counts_generation=True, new_status={"loadBalancer": {}})
-INGRESS_CLASS = Strategy(_with_spec, counts_generation=True)
-NETWORK_POLICY = Strategy(_default_network_policy, counts_generation=True)
 BUDGET = Strategy(
     _with_spec,
     _validate_budget,
@@ -205,8 +169,5 @@ BUDGET = Strategy(
 )
 BINDING = Strategy(_default_binding, _validate_binding, name_rule="path")
 ROLE = Strategy(_default_role, _validate_role, name_rule="path")
-STORAGE_CLASS = Strategy(_default_storage_class, _validate_storage_class)
 PRIORITY_CLASS = Strategy(_default_priority_class, _validate_priority_class, counts_generation=True)
-SLICE = Strategy(_default_slice, _validate_slice, counts_generation=True)
 LEASE = Strategy(_with_spec, _validate_lease, create_on_update=True)
-VOLUME_ATTACHMENT = Strategy(_with_spec, new_status={"attached": False})

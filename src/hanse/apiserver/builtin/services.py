@@ -1,4 +1,4 @@
-"""Services: defaults, addresses from the cluster's own network, rules."""
+"""Services: defaults, and addresses from the cluster's own network."""
 
 from __future__ import annotations
 
@@ -6,23 +6,13 @@ from ipaddress import IPv4Network, ip_address
 from typing import TYPE_CHECKING
 
 from hanse.apiserver import status
+from hanse.apiserver.builtin.service_rules import NODE_PORTS, address_problems, validate
 from hanse.apiserver.builtin.strategy import Strategy
-from hanse.apiserver.names import name_problems
-from hanse.apiserver.status import (
-    FieldProblem,
-    duplicate_value,
-    invalid_value,
-    required_value,
-    unsupported_value,
-)
+from hanse.apiserver.status import invalid_value
 from hanse.kube.manifest import Obj
 
 if TYPE_CHECKING:
     from hanse.apiserver.core import Core
-
-_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-_NODE_PORTS = range(30000, 32768)
-_PORT_RULE = "must be between 1 and 65535, inclusive"
 
 
 def defaults(obj: Obj) -> None:
@@ -52,10 +42,12 @@ def prepare_update(new: Obj, old: Obj) -> None:
     kind = spec["type"]
     if kind != "ExternalName":
         _keep_addresses(spec, before)
-    if kind == "ClusterIP" and before.get("type") != "ClusterIP":
+    if kind in ("ClusterIP", "ExternalName") and before.get("type") != kind:
         for port in spec.get("ports") or ():
             port.pop("nodePort", None)
         _drop_unchanged(spec, before, ("externalTrafficPolicy", "healthCheckNodePort"))
+        if kind == "ExternalName":
+            _drop_unchanged(spec, before, ("clusterIP", "clusterIPs", "internalTrafficPolicy"))
     elif kind in ("NodePort", "LoadBalancer"):
         _keep_node_ports(spec, before)
     if kind != "LoadBalancer" and before.get("type") == "LoadBalancer":
@@ -64,7 +56,11 @@ def prepare_update(new: Obj, old: Obj) -> None:
 
 
 def _keep_addresses(spec: Obj, before: Obj) -> None:
-    if not spec.get("clusterIP") and before.get("type") != "ExternalName":
+    given, listed = spec.get("clusterIP"), spec.get("clusterIPs")
+    if given and given != before.get("clusterIP") and listed == before.get("clusterIPs"):
+        # Who changes one of the two means the other as well.
+        spec["clusterIPs"] = [given]
+    if not given and before.get("type") != "ExternalName":
         spec |= {name: before[name] for name in ("clusterIP", "clusterIPs") if name in before}
     for name in ("ipFamilies", "ipFamilyPolicy"):
         if name in before:
@@ -92,11 +88,15 @@ def allocate(core: Core, obj: Obj, old: Obj | None) -> None:
     """Give a service its cluster address and node ports."""
     spec = obj["spec"]
     if spec["type"] == "ExternalName":
-        for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            spec.pop(name, None)
+        if old is not None:
+            for name in ("ipFamilies", "ipFamilyPolicy"):
+                spec.pop(name, None)
         return
+    if address_problems(spec, old):
+        return  # refused by validation, in better words
     spec.setdefault("ipFamilies", ["IPv4"])
     spec.setdefault("ipFamilyPolicy", "SingleStack")
+    _check_families(obj)
     _give_address(core, obj, old)
     wants_ports = spec["type"] == "NodePort" or (
         spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts", True)
@@ -108,6 +108,16 @@ def allocate(core: Core, obj: Obj, old: Obj | None) -> None:
             spec["healthCheckNodePort"] = _free_node_port(core, _used_node_ports(core) | _own_ports(spec))
     else:
         spec.pop("healthCheckNodePort", None)
+
+
+def _check_families(obj: Obj) -> None:
+    wrong = [
+        invalid_value(f"spec.ipFamilies[{place}]", one, "not configured on this cluster")
+        for place, one in enumerate(obj["spec"]["ipFamilies"])
+        if one == "IPv6"
+    ]
+    if wrong and not obj["spec"].get("clusterIP"):
+        raise status.invalid("", "Service", obj["metadata"]["name"], wrong)
 
 
 def _give_address(core: Core, obj: Obj, old: Obj | None) -> None:
@@ -125,7 +135,10 @@ def _give_address(core: Core, obj: Obj, old: Obj | None) -> None:
     problem = None
     try:
         if ip_address(address) not in network:
-            problem = f"failed to allocate IP {address}: the provided network does not match the current range"
+            problem = (
+                f"failed to allocate IP {address}: the provided IP ({address}) is not in the valid range. "
+                f"The range of valid IPs is {network}"
+            )
         elif address in _used_addresses(core):
             problem = f"failed to allocate IP {address}: provided IP is already allocated"
     except ValueError:
@@ -172,9 +185,9 @@ def _used_node_ports(core: Core) -> set[int]:
 
 
 def _free_node_port(core: Core, used: set[int]) -> int:
-    start = int(core.runtime.uniform(0, len(_NODE_PORTS)))
-    for step in range(len(_NODE_PORTS)):
-        candidate = _NODE_PORTS[(start + step) % len(_NODE_PORTS)]
+    start = int(core.runtime.uniform(0, len(NODE_PORTS)))
+    for step in range(len(NODE_PORTS)):
+        candidate = NODE_PORTS[(start + step) % len(NODE_PORTS)]
         if candidate not in used:
             return candidate
     raise status.internal("failed to allocate a nodePort: range is full")
@@ -186,60 +199,6 @@ def _give_node_ports(core: Core, obj: Obj) -> None:
         if not port.get("nodePort"):
             port["nodePort"] = _free_node_port(core, used)
             used.add(port["nodePort"])
-
-
-def validate(obj: Obj, old: Obj | None) -> list[FieldProblem]:
-    """Check a service."""
-    spec = obj.get("spec") or {}
-    problems = _type_problems(spec, old)
-    if not spec.get("ports") and spec.get("clusterIP") != "None" and spec["type"] != "ExternalName":
-        problems.append(required_value("spec.ports"))
-    names: set[str] = set()
-    many = len(spec.get("ports") or ()) > 1
-    for place, port in enumerate(spec.get("ports") or ()):
-        problems += _port_problems(port, f"spec.ports[{place}]", names, many=many)
-    if spec.get("sessionAffinity") not in ("ClientIP", "None"):
-        problems.append(unsupported_value("spec.sessionAffinity", spec.get("sessionAffinity"), ("ClientIP", "None")))
-    return problems
-
-
-def _type_problems(spec: Obj, old: Obj | None) -> list[FieldProblem]:
-    if spec["type"] not in _TYPES:
-        return [unsupported_value("spec.type", spec["type"], _TYPES)]
-    if spec["type"] == "ExternalName":
-        return [] if spec.get("externalName") else [required_value("spec.externalName")]
-    if old is None or old["spec"].get("type") == "ExternalName":
-        return []
-    had = old["spec"].get("clusterIP")
-    if had and spec.get("clusterIP") != had:
-        return [invalid_value("spec.clusterIPs[0]", [spec.get("clusterIP")], "may not change once set")]
-    return []
-
-
-def _port_problems(port: Obj, field: str, names: set[str], *, many: bool) -> list[FieldProblem]:
-    problems = []
-    name, number = str(port.get("name") or ""), port.get("port")
-    if many and not name:
-        problems.append(required_value(f"{field}.name"))
-    elif name:
-        problems += [invalid_value(f"{field}.name", name, told) for told in name_problems(name, "label")]
-        if name in names:
-            problems.append(duplicate_value(f"{field}.name", name))
-        names.add(name)
-    if not isinstance(number, int) or not 0 < number < 65536:
-        problems.append(invalid_value(f"{field}.port", number or 0, _PORT_RULE))
-    target = port.get("targetPort")
-    if isinstance(target, int) and not 0 < target < 65536:
-        problems.append(invalid_value(f"{field}.targetPort", target, _PORT_RULE))
-    if port.get("protocol") not in ("TCP", "UDP", "SCTP"):
-        problems.append(unsupported_value(f"{field}.protocol", port.get("protocol"), ("SCTP", "TCP", "UDP")))
-    node = port.get("nodePort")
-    if node and node not in _NODE_PORTS:
-        told = (
-            f"provided port is not in the valid range. The range of valid ports is {_NODE_PORTS[0]}-{_NODE_PORTS[-1]}"
-        )
-        problems.append(invalid_value(f"{field}.nodePort", node, told))
-    return problems
 
 
 STRATEGY = Strategy(

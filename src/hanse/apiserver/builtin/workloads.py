@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
+from hanse.apiserver.builtin import field_rules
+from hanse.apiserver.builtin.claims import claim_spec_problems
 from hanse.apiserver.builtin.pod_spec import default_template, template_problems
 from hanse.apiserver.builtin.strategy import Strategy
 from hanse.apiserver.status import (
@@ -17,7 +16,6 @@ from hanse.apiserver.status import (
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.selectors import LabelSelector
 
-_AT_LEAST_ZERO = "must be greater than or equal to 0"
 _STATEFULSET_IMMUTABLE = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -51,7 +49,9 @@ def _default_replicaset(obj: Obj) -> None:
 def _default_replication_controller(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
     spec.setdefault("replicas", 1)
-    template = spec.setdefault("template", {})
+    template = spec.get("template")
+    if not template:
+        return
     default_template(template)
     labels = dig(template, "metadata", "labels")
     if labels:
@@ -103,25 +103,21 @@ def _count_template_generation(new: Obj, old: Obj) -> None:
 def _selector_problems(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     spec = obj["spec"]
     selector = spec.get("selector")
-    if selector is None:
-        problems = [required_value("spec.selector")]
-        return [*problems, _mismatch(spec)]
-    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        told = (
-            "empty selector is invalid for deployment"
-            if obj["kind"] == "Deployment"
-            else (f"empty selector is invalid for {obj['kind'].lower()}")
-        )
-        return [invalid_value("spec.selector", selector, told)]
-    problems = []
-    try:
-        if not LabelSelector.from_object(selector).matches(dig(spec, "template", "metadata", "labels", default={})):
-            problems.append(_mismatch(spec))
-    except ValueError as error:
-        problems.append(invalid_value("spec.selector", selector, str(error)))
+    fixed = []
     if old is not None and selector != old["spec"].get("selector"):
-        problems.append(invalid_value("spec.selector", selector, "field is immutable"))
-    return problems
+        fixed = [invalid_value("spec.selector", selector, field_rules.IMMUTABLE)]
+    if selector is None:
+        return [required_value("spec.selector"), _mismatch(spec), *fixed]
+    problems = field_rules.label_selector(selector, "spec.selector")
+    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        # Replica sets are told the same: upstream took the sentence over from deployments.
+        kind = "deployment" if obj["kind"] == "ReplicaSet" else obj["kind"].lower()
+        return [*problems, invalid_value("spec.selector", selector, f"empty selector is invalid for {kind}"), *fixed]
+    if problems:
+        return [*problems, invalid_value("spec.selector", selector, "invalid label selector"), *fixed]
+    if not LabelSelector.from_object(selector).matches(dig(spec, "template", "metadata", "labels", default={})):
+        problems.append(_mismatch(spec))
+    return problems + fixed
 
 
 def _mismatch(spec: Obj) -> FieldProblem:
@@ -129,24 +125,19 @@ def _mismatch(spec: Obj) -> FieldProblem:
     return invalid_value("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
 
 
-def _count_problems(spec: Obj, *names: str) -> list[FieldProblem]:
-    return [
-        invalid_value(f"spec.{name}", spec[name], _AT_LEAST_ZERO)
-        for name in names
-        if isinstance(spec.get(name), int) and spec[name] < 0
-    ]
-
-
 def _validate_deployment(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     spec = obj["spec"]
-    problems = _count_problems(spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+    problems = field_rules.counts(
+        spec, "spec", "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"
+    )
     problems += _selector_problems(obj, old)
     problems += template_problems(spec.get("template") or {}, "spec.template")
     problems += _deployment_strategy_problems(spec.get("strategy") or {})
     deadline, ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds") or 0
     if isinstance(deadline, int) and deadline <= ready:
         problems.append(invalid_value("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"))
-    return problems
+    # What has changed is told after what is wrong in itself.
+    return sorted(problems, key=lambda one: field_rules.IMMUTABLE in one.message)
 
 
 def _deployment_strategy_problems(strategy: Obj) -> list[FieldProblem]:
@@ -159,40 +150,32 @@ def _deployment_strategy_problems(strategy: Obj) -> list[FieldProblem]:
         return [forbidden_value("spec.strategy.rollingUpdate", told)] if rolling is not None else []
     problems = []
     for name in ("maxUnavailable", "maxSurge"):
-        problems += _share_problems(f"spec.strategy.rollingUpdate.{name}", (rolling or {}).get(name))
-    if not problems and _is_zero((rolling or {}).get("maxUnavailable")) and _is_zero((rolling or {}).get("maxSurge")):
+        at_most_all = name == "maxUnavailable"
+        value = (rolling or {}).get(name)
+        problems += field_rules.share(f"spec.strategy.rollingUpdate.{name}", value, at_most_all=at_most_all)
+    if (
+        not problems
+        and rolling
+        and all(field_rules.is_zero_share(rolling.get(n)) for n in ("maxUnavailable", "maxSurge"))
+    ):
         told = "may not be 0 when `maxSurge` is 0"
-        problems.append(invalid_value("spec.strategy.rollingUpdate.maxUnavailable", rolling["maxUnavailable"], told))  # type: ignore[index]
+        problems.append(invalid_value("spec.strategy.rollingUpdate.maxUnavailable", rolling["maxUnavailable"], told))
     return problems
-
-
-def _share_problems(field: str, value: Any) -> list[FieldProblem]:
-    if isinstance(value, str) and not re.fullmatch(r"[0-9]+%", value):
-        told = (
-            "a valid percent string must be a numeric string followed by an ending '%' "
-            "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
-        )
-        return [invalid_value(field, value, told)]
-    if isinstance(value, int) and value < 0:
-        return [invalid_value(field, value, _AT_LEAST_ZERO)]
-    return []
-
-
-def _is_zero(value: Any) -> bool:
-    return value in (0, "0%")
 
 
 def _validate_replicaset(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     spec = obj["spec"]
-    problems = _count_problems(spec, "replicas", "minReadySeconds") + _selector_problems(obj, old)
+    problems = field_rules.counts(spec, "spec", "replicas", "minReadySeconds") + _selector_problems(obj, old)
     return problems + template_problems(spec.get("template") or {}, "spec.template")
 
 
 def _validate_replication_controller(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - as every rule
     spec = obj["spec"]
-    problems = _count_problems(spec, "replicas", "minReadySeconds")
+    problems = field_rules.counts(spec, "spec", "replicas", "minReadySeconds")
     selector = spec.get("selector") or {}
     labels = dig(spec, "template", "metadata", "labels", default={})
+    if not spec.get("template"):
+        return [*problems, required_value("spec.template")]
     if not selector:
         problems.append(required_value("spec.selector"))
     elif any(labels.get(name) != value for name, value in selector.items()):
@@ -202,11 +185,38 @@ def _validate_replication_controller(obj: Obj, old: Obj | None) -> list[FieldPro
 
 def _validate_statefulset(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     spec = obj["spec"]
-    problems = _count_problems(spec, "replicas", "minReadySeconds")
-    problems += [one for one in _selector_problems(obj, old) if "immutable" not in one.message]
+    problems = _statefulset_policies(spec)
+    problems += field_rules.counts(spec, "spec", "replicas", "minReadySeconds")
+    problems += field_rules.counts(spec.get("ordinals") or {}, "spec.ordinals", "start")
+    problems += [one for one in _selector_problems(obj, old) if field_rules.IMMUTABLE not in one.message]
     problems += template_problems(spec.get("template") or {}, "spec.template")
+    for place, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+        problems += claim_spec_problems(claim.get("spec") or {}, f"spec.volumeClaimTemplates[{place}].spec")
     if old is not None and _fixed_part(spec) != _fixed_part(old["spec"]):
         problems.append(forbidden_value("spec", _STATEFULSET_IMMUTABLE))
+    return problems
+
+
+def _statefulset_policies(spec: Obj) -> list[FieldProblem]:
+    problems = []
+    policy, strategy = spec.get("podManagementPolicy"), spec.get("updateStrategy") or {}
+    if policy not in ("OrderedReady", "Parallel"):
+        told = "must be 'OrderedReady' or 'Parallel'"
+        problems.append(invalid_value("spec.podManagementPolicy", policy, told))
+    rolling = strategy.get("rollingUpdate")
+    if strategy.get("type") == "RollingUpdate":
+        problems += field_rules.counts(rolling or {}, "spec.updateStrategy.rollingUpdate", "partition")
+    elif strategy.get("type") != "OnDelete":
+        shown = {"Type": strategy.get("type"), "RollingUpdate": None}
+        problems.append(invalid_value("spec.updateStrategy", shown, "must be 'RollingUpdate' or 'OnDelete'"))
+    elif rolling is not None:
+        shown = {"Partition": rolling.get("partition", 0), "MaxUnavailable": rolling.get("maxUnavailable")}
+        told = "only allowed for updateStrategy 'RollingUpdate'"
+        problems.append(invalid_value("spec.updateStrategy.rollingUpdate", shown, told))
+    retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+    for name in ("whenDeleted", "whenScaled"):
+        field = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
+        problems += field_rules.one_of(field, retention.get(name), ("Retain", "Delete"))
     return problems
 
 
@@ -217,17 +227,67 @@ def _fixed_part(spec: Obj) -> Obj:
 def _validate_daemonset(obj: Obj, old: Obj | None) -> list[FieldProblem]:
     spec = obj["spec"]
     problems = [_mismatch(spec)] if spec.get("selector") is None else _selector_problems(obj, old)
-    problems += _count_problems(spec, "minReadySeconds")
-    return problems + template_problems(spec.get("template") or {}, "spec.template")
+    # Of a daemon set the change is told first.
+    problems.sort(key=lambda one: field_rules.IMMUTABLE not in one.message)
+    problems += template_problems(spec.get("template") or {}, "spec.template")
+    problems += field_rules.counts(spec, "spec", "minReadySeconds")
+    problems += _daemonset_strategy_problems(spec.get("updateStrategy") or {})
+    return problems + field_rules.counts(spec, "spec", "revisionHistoryLimit")
+
+
+def _daemonset_strategy_problems(strategy: Obj) -> list[FieldProblem]:
+    field, rolling = "spec.updateStrategy.rollingUpdate", strategy.get("rollingUpdate") or {}
+    if strategy.get("type") == "OnDelete":
+        return []
+    if strategy.get("type") != "RollingUpdate":
+        shown = {"Type": strategy.get("type"), "RollingUpdate": None}
+        return [unsupported_value("spec.updateStrategy", shown, ("RollingUpdate", "OnDelete"))]
+    problems = []
+    for name in ("maxUnavailable", "maxSurge"):
+        problems += field_rules.share(f"{field}.{name}", rolling.get(name), at_most_all=True)
+    down, up = (field_rules.is_zero_share(rolling.get(name)) for name in ("maxUnavailable", "maxSurge"))
+    if problems:
+        return problems
+    if down and up:
+        return [required_value(f"{field}.maxUnavailable", "cannot be 0 when maxSurge is 0")]
+    if not down and not up:
+        told = "may not be set when maxUnavailable is non-zero"
+        return [invalid_value(f"{field}.maxSurge", rolling.get("maxSurge"), told)]
+    return []
+
+
+def _validate_deployment_status(obj: Obj, old: Obj | None) -> list[FieldProblem]:  # noqa: ARG001 - as every rule
+    told = obj.get("status") or {}
+    names = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
+    problems = field_rules.counts(told, "status", *names)
+    total, available = told.get("replicas") or 0, told.get("availableReplicas") or 0
+    problems += [
+        invalid_value(f"status.{name}", told[name], "cannot be greater than status.replicas")
+        for name in names[1:4]
+        if (told.get(name) or 0) > total
+    ]
+    if available > (told.get("readyReplicas") or 0):
+        problems.append(invalid_value("status.availableReplicas", available, "cannot be greater than readyReplicas"))
+    return problems
 
 
 def _validate_revision(obj: Obj, old: Obj | None) -> list[FieldProblem]:
+    problems = [] if obj.get("data") is not None else [required_value("data", "data is mandatory")]
+    problems += field_rules.at_least_zero("revision", obj.get("revision"))
+    if problems:
+        return problems
     if old is not None and obj.get("data") != old.get("data"):
         return [invalid_value("data", obj.get("data"), "field is immutable")]
     return []
 
 
-DEPLOYMENT = Strategy(_default_deployment, _validate_deployment, counts_generation=True, new_status={})
+DEPLOYMENT = Strategy(
+    _default_deployment,
+    _validate_deployment,
+    counts_generation=True,
+    new_status={},
+    part_rules={"status": _validate_deployment_status},
+)
 REPLICASET = Strategy(
     _default_replicaset,
     _validate_replicaset,

@@ -5,6 +5,7 @@ variables, the functions that Kubernetes adds to the language, and the sentences
 optional dependency `hanse[cel]`; without it `EngineMissing` is raised where an expression would be compiled.
 """
 
-from hanse.apiserver.cel.rule import CompileError, EngineMissing, EvaluationError, Rule, compile_rule
+from hanse.apiserver.cel.foreign import EngineMissing
+from hanse.apiserver.cel.rule import CompileError, CostError, EvaluationError, Rule, compile_rule
 
-__all__ = ["CompileError", "EngineMissing", "EvaluationError", "Rule", "compile_rule"]
+__all__ = ["CompileError", "CostError", "EngineMissing", "EvaluationError", "Rule", "compile_rule"]

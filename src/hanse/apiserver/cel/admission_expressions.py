@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hanse.apiserver.cel.declared import DYNAMIC, Declarations, TypeName, type_name
-from hanse.apiserver.cel.literals import as_maps
+from hanse.apiserver.cel.literals import as_maps, as_types
 from hanse.apiserver.cel.rule import CompileError, Rule, WrongType, compile_rule
 from hanse.kube.manifest import Obj
 
@@ -49,9 +50,9 @@ _MESSAGES: dict[str, dict[str, TypeName]] = {
     },
 }
 
-# The literals of mutating policies are maps here, so that any list or map stands for theirs.
-JSON_PATCH, APPLY_CONFIGURATION = "LIST", "MAP"
+JSON_PATCH, APPLY_CONFIGURATION = "LIST<JSONPatch>", "Object"
 _UPSTREAM = {"NULL": "null_type", JSON_PATCH: "list(JSONPatch)", APPLY_CONFIGURATION: "Object"}
+_PATCH_FIELDS: dict[str, TypeName] = {**dict.fromkeys(("op", "path", "from"), _TEXT), "value": DYNAMIC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +74,43 @@ def expression(source: str, gives: tuple[str, ...], scope: Scope) -> Rule | Comp
         "request": {"type_name": "AdmissionRequest"},
         "namespaceObject": {"type_name": "Namespace"},
     }
-    messages = dict(_MESSAGES)
+    typed = as_types(source)
+    messages = {**_MESSAGES, "JSONPatch": _PATCH_FIELDS}
+    messages |= {name: dict.fromkeys(sorted(fields), DYNAMIC) for name, fields in typed.fields.items()}
     if scope.params:
         names["params"] = DYNAMIC
     if scope.authorizer:
         names |= {"authorizer": DYNAMIC, "authorizer.requestResource": DYNAMIC}
     if scope.variables is not None:
         names["variables"] = {"type_name": "Variables"}
-        messages["Variables"] = {name: type_name(kind) for name, kind in scope.variables}
+        messages["Variables"] = {name: _variable_type(kind) for name, kind in scope.variables}
     try:
-        return compile_rule(as_maps(source), Declarations(names, messages), gives=gives)
+        rule = compile_rule(typed.source, Declarations(names, messages), gives=gives, evaluated=as_maps(source))
     except WrongType as error:
         kinds = [_UPSTREAM.get(one, one.lower()) for one in gives]
         wanted = kinds[0] if len(kinds) == 1 else f"one of [{' '.join(kinds)}]"
-        return CompileError(f"must evaluate to {wanted} but got {error.found}")
+        return CompileError(f"must evaluate to {wanted} but got {_as_written(error.found)}")
     except CompileError as error:
-        return error
+        return CompileError(_as_given(str(error), typed.source, source))
+    return replace(rule, source=source)
+
+
+def _variable_type(kind: str) -> TypeName:
+    """Return the type of a policy's variable, which may be one that only mutating policies have."""
+    if kind == "Object":
+        return {"type_name": kind}
+    return {"type_name": "list", "params": [{"type_name": "JSONPatch"}]} if kind == JSON_PATCH else type_name(kind)
+
+
+def _as_written(kind: str) -> str:
+    return re.sub(r"\bObject_\w+", lambda found: found.group().replace("_", "."), kind)
+
+
+def _as_given(message: str, checked: str, source: str) -> str:
+    """Return a compiler's message with the lines that people wrote in the place of those that were checked."""
+    for ours, theirs in zip(checked.split("\n"), source.split("\n"), strict=True):
+        message = message.replace(f" | {ours}\n", f" | {theirs}\n")
+    return _as_written(message)
 
 
 def scope_of(spec: Obj, *, authorizer: bool = True, before: int | None = None) -> Scope:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import orjson
 
+from hanse.apiserver.cel.cost_checks import CostChecks, multiplied
 from hanse.apiserver.cel.declared import TypeName, self_type
 from hanse.apiserver.cel.rule import CompileError, EngineMissing, mentions
 from hanse.apiserver.cel.validations import MessageError, compile_validation, field_path
@@ -25,34 +28,68 @@ _GO_NAMES = {
 }
 
 
-def rule_problems(openapi: Obj, field: str) -> list[FieldProblem]:
-    """Return what is wrong with the rules of a version's schema, which is itself structural."""
-    schema = schema_from_crd(openapi)
-    problems = [problem for node, at, _ in _nodes(schema, field, "") for problem in _form_problems(node, at)]
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A node of a schema that has rules."""
+
+    schema: Schema
+    field: str
+    root: bool
+    uncorrelated: str = ""
+    """The list, if any, whose elements have no former value to compare with."""
+    times: int | None = 1
+    """How often it can occur in an object; None where nothing limits that."""
+
+
+def rule_problems(openapi: Obj, field: str, *, settled: bool = False) -> list[FieldProblem]:
+    """Return what is wrong with the rules of a version's schema, which is itself structural.
+
+    A schema that is `settled` was accepted before: none of its rules is too costly by itself any more.
+    """
+    places = list(_places(_Place(schema_from_crd(openapi), field, root=True)))
+    problems = [problem for place in places for problem in _form_problems(place.schema, place.field)]
+    problems += _nested_problems(openapi, field)
     if problems:
         return problems
+    costs = CostChecks(settled)
     try:
-        return [
-            problem
-            for node, at, uncorrelated in _nodes(schema, field, "")
-            for problem in _meaning_problems(node, at, uncorrelated, root=node is schema)
-        ]
+        problems = [problem for place in places for problem in _meaning_problems(place, costs)]
     except EngineMissing as error:
         return [forbidden_value(field, str(error))]
+    return [*problems, *costs.total_problems(field)]
 
 
-def _nodes(schema: Schema, field: str, uncorrelated: str) -> Iterator[tuple[Schema, str, str]]:
-    """Yield the nodes that have rules, with the list, if any, whose elements have no former value to compare with."""
+def _places(place: _Place) -> Iterator[_Place]:
+    """Yield the places that have rules, from the root down."""
+    schema, field = place.schema, place.field
     if schema.rules:
-        yield schema, field, uncorrelated
+        yield place
     for name in sorted(schema.properties):
         if name != "metadata":
-            yield from _nodes(schema.properties[name], f"{field}.properties[{name}]", uncorrelated)
+            child = replace(place, schema=schema.properties[name], field=f"{field}.properties[{name}]", root=False)
+            yield from _places(child)
+    inner = replace(place, root=False, times=multiplied(place.times, schema))
     if schema.items is not None:
-        inner = uncorrelated or ("" if schema.list_type == "map" else field)
-        yield from _nodes(schema.items, f"{field}.items", inner)
+        uncorrelated = place.uncorrelated or ("" if schema.list_type == "map" else field)
+        yield from _places(replace(inner, schema=schema.items, field=f"{field}.items", uncorrelated=uncorrelated))
     if schema.additional is not None:
-        yield from _nodes(schema.additional, f"{field}.additionalProperties", uncorrelated)
+        yield from _places(replace(inner, schema=schema.additional, field=f"{field}.additionalProperties"))
+
+
+def _nested_problems(openapi: Any, field: str, *, nested: bool = False) -> Iterator[FieldProblem]:
+    """Yield the rules that stand where a schema only restricts what another one declares."""
+    if not isinstance(openapi, dict):
+        return
+    if nested and openapi.get(_RULES):
+        yield forbidden_value(f"{field}.{_RULES}", "must be empty to be structural")
+    for name in ("allOf", "anyOf", "oneOf"):
+        for place, branch in enumerate(openapi.get(name) or ()):
+            yield from _nested_problems(branch, f"{field}.{name}[{place}]", nested=True)
+    yield from _nested_problems(openapi.get("not"), f"{field}.not", nested=True)
+    for name, child in sorted((openapi.get("properties") or {}).items()):
+        yield from _nested_problems(child, f"{field}.properties[{name}]", nested=nested)
+    for name in ("items", "additionalProperties"):
+        yield from _nested_problems(openapi.get(name), f"{field}.{name}", nested=nested)
 
 
 def _form_problems(schema: Schema, field: str) -> Iterator[FieldProblem]:
@@ -85,33 +122,35 @@ def _path_problems(path: str, schema: Schema, field: str) -> Iterator[FieldProbl
         yield invalid_value(field, path, "must be a valid path")
 
 
-def _meaning_problems(schema: Schema, field: str, uncorrelated: str, *, root: bool) -> Iterator[FieldProblem]:
-    kind, messages = self_type(schema, root=root)
-    for place, entry in enumerate(schema.rules):
-        at = f"{field}.{_RULES}[{place}]"
-        yield from _compile_problems(entry, schema, at, kind, messages)
+def _meaning_problems(place: _Place, costs: CostChecks) -> Iterator[FieldProblem]:
+    kind, messages = self_type(place.schema, root=place.root)
+    for index, entry in enumerate(place.schema.rules):
+        at = f"{place.field}.{_RULES}[{index}]"
+        if kind is None:
+            told = "Internal error: failed to convert to declType for CEL validation rules"
+            yield FieldProblem(at.rpartition("[")[0], "InternalError", told)
+        else:
+            yield from _entry_problems(entry, place, at, kind, messages, costs)
         if mentions(str(entry["rule"]), "oldSelf"):
-            if uncorrelated:
-                told = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelated}"
+            if place.uncorrelated:
+                told = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelated}"
                 yield invalid_value(f"{at}.rule", entry["rule"], told)
         elif entry.get("optionalOldSelf") is not None:
             told = "may not be set if oldSelf is not used in rule"
             yield invalid_value(f"{at}.optionalOldSelf", entry["optionalOldSelf"], told)
 
 
-def _compile_problems(
-    entry: Obj, schema: Schema, at: str, kind: TypeName | None, messages: dict[str, dict[str, TypeName]]
+def _entry_problems(
+    entry: Obj, place: _Place, at: str, kind: TypeName, messages: dict[str, dict[str, TypeName]], costs: CostChecks
 ) -> Iterator[FieldProblem]:
-    if kind is None:
-        told = "Internal error: failed to convert to declType for CEL validation rules"
-        yield FieldProblem(at.rpartition("[")[0], "InternalError", told)
-        return
     try:
-        compile_validation(entry, schema, kind, messages)
+        validation = compile_validation(entry, place.schema, kind, messages)
     except MessageError as error:
         yield FieldProblem(f"{at}.messageExpression", "FieldValueInvalid", f"Invalid value: {_shown(entry)}: {error}")
     except CompileError as error:
         yield FieldProblem(f"{at}.rule", "FieldValueInvalid", f"Invalid value: {_shown(entry)}: {error}")
+    else:
+        yield from costs.rule_problems(validation, place.schema, at, root=place.root, times=place.times)
 
 
 def _shown(entry: Obj) -> str:

@@ -1,4 +1,4 @@
-"""The foreign CEL engine: loaded when the first expression is compiled, and known to no other module.
+"""The foreign CEL engine: how expressions are checked and made ready to be evaluated.
 
 An environment is described as data (names, types, extensions), which is the one form in which the engine takes every
 type. Two are made for each expression: one with the declared types, which finds mistakes, and one in which
@@ -7,81 +7,62 @@ everything is dynamic, which is evaluated: a field that is absent is then an err
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 import orjson
 
 from hanse.apiserver.cel.declared import DYNAMIC, Declarations, TypeName
-from hanse.apiserver.cel.library import FUNCTIONS, Function
+from hanse.apiserver.cel.foreign import modules
+from hanse.apiserver.cel.library import FUNCTIONS, Function, maps
 
 _EXTENSIONS = ("two-var-comprehensions", "lists", "sets", "strings", "math", "optional", "bindings", "encoders")
 
 
-class EngineMissing(Exception):
-    """No CEL engine is installed."""
-
-    def __init__(self) -> None:
-        super().__init__("CEL expressions need an engine that is not installed: install hanse[cel]")
-
-
 @dataclass(frozen=True, slots=True)
-class _Modules:
-    """The engine's modules; untyped, since they are optional."""
+class Checked:
+    """An expression without mistakes: the name of its type, and the tree that the engine made of it."""
 
-    cel: ModuleType
-    descriptors: ModuleType
-    timestamp: ModuleType
-    duration: ModuleType
+    kind: str
+    serialized: bytes
 
 
-@cache
-def _modules() -> _Modules:
-    try:
-        return _Modules(
-            importlib.import_module("cel_expr_python.cel"),
-            # The engine ends the process when it is given types and this library is not there.
-            importlib.import_module("google.protobuf.descriptor_pb2"),
-            importlib.import_module("google.protobuf.timestamp_pb2"),
-            importlib.import_module("google.protobuf.duration_pb2"),
-        )
-    except ImportError:
-        raise EngineMissing from None
-
-
-def check(source: str, declarations: Declarations) -> str:
-    """Compile an expression against declared types and return its type's name; raises RuntimeError on mistakes."""
+def check(source: str, declarations: Declarations) -> Checked:
+    """Compile an expression against declared types; raises RuntimeError on mistakes."""
     if declarations.messages:
         pool = _Pool(declarations)
         environment = _environment(declarations.variables, pool)
     else:
         environment = _untyped_environment(tuple(sorted(declarations.variables)), _key(declarations.variables))
-    name: str = environment.compile(source).return_type().name()
-    return name
+    expression = environment.compile(source)
+    return Checked(expression.return_type().name(), expression.serialize())
 
 
 def program(source: str, names: tuple[str, ...]) -> Any:
     """Compile an expression for evaluation with these variables, all of them dynamic."""
-    return _untyped_environment(tuple(sorted(names)), b"").compile(source)
+    environment = _untyped_environment(tuple(sorted(names)), b"")
+    compiled = environment.compile(source)
+    if "transformMap" not in source or maps.DECLARED in source:
+        return compiled
+    # Both names are of one length, so that the message around them stays whole.
+    return environment.deserialize(compiled.serialize().replace(maps.DECLARED.encode(), maps.OURS.encode()))
 
 
 def timestamp(seconds: int, nanos: int) -> Any:
     """Return a point in time as the engine takes it inside maps and lists."""
-    return _modules().timestamp.Timestamp(seconds=seconds, nanos=nanos)
+    return modules().timestamp.Timestamp(seconds=seconds, nanos=nanos)
 
 
 def duration(seconds: int, nanos: int) -> Any:
     """Return a length of time as the engine takes it inside maps and lists."""
-    return _modules().duration.Duration(seconds=seconds, nanos=nanos)
+    return modules().duration.Duration(seconds=seconds, nanos=nanos)
 
 
 def is_error(value: Any) -> bool:
     """Tell whether an evaluation ended in an error; its text is the value."""
-    return bool(value.type() == _modules().cel.Type.ERROR)
+    return bool(value.type() == modules().cel.Type.ERROR)
 
 
 def _key(variables: Mapping[str, TypeName]) -> bytes:
@@ -95,7 +76,7 @@ def _untyped_environment(names: tuple[str, ...], types: bytes) -> Any:
 
 
 def _environment(variables: Mapping[str, TypeName], pool: _Pool | None) -> Any:
-    cel = _modules().cel
+    cel = modules().cel
     described = {
         "extensions": [{"name": name} for name in _EXTENSIONS],
         "variables": [{"name": name, **kind} for name, kind in variables.items()],
@@ -108,7 +89,7 @@ def _environment(variables: Mapping[str, TypeName], pool: _Pool | None) -> Any:
 
 @cache
 def _extension() -> Any:
-    cel = _modules().cel
+    cel = modules().cel
     by_name: dict[str, list[Function]] = {}
     for function in FUNCTIONS:
         by_name.setdefault(function.name, []).append(function)
@@ -120,14 +101,14 @@ def _extension() -> Any:
 
 
 def _overload(function: Function, place: int) -> Any:
-    cel = _modules().cel
-    identifier = f"kubernetes_{function.name.replace('.', '_')}_{place}"
+    cel = modules().cel
+    identifier = function.overload or f"kubernetes_{function.name.replace('.', '_')}_{place}"
     kinds = [_type(one) for one in function.takes]
     return cel.Overload(identifier, _type(function.gives), kinds, function.member, function.body)
 
 
 def _type(name: str) -> Any:
-    kinds = _modules().cel.Type
+    kinds = modules().cel.Type
     match name:
         case "list":
             return kinds.List(kinds.DYN)
@@ -172,7 +153,7 @@ _OPTIONAL, _REPEATED, _MESSAGE = 1, 3, 11
 
 
 def _encode(declarations: Declarations) -> bytes:
-    file = _modules().descriptors.FileDescriptorProto(
+    file = modules().descriptors.FileDescriptorProto(
         name=f"{next(iter(declarations.messages))}.proto",
         syntax="proto2",
         dependency=[f"google/protobuf/{name}.proto" for name in _IMPORTS],

@@ -1,6 +1,8 @@
-"""Object{…} and JSONPatch{…}, the literals of mutating policies, rewritten as the maps that they stand for.
+"""Object{…} and JSONPatch{…}, the literals of mutating policies, in the two forms in which the engine takes them.
 
-`Object{spec: Object.spec{replicas: 3}}` becomes `{"spec": {"replicas": 3}}`. Text and comments are left as they are.
+To be evaluated, `Object{spec: Object.spec{replicas: 3}}` becomes `{"spec": {"replicas": 3}}`. To be checked, the names
+of types become single words of the same length, with the fields that are given to them. Text and comments are left
+as they are.
 """
 
 from __future__ import annotations
@@ -24,6 +26,39 @@ class _Level:
 
     fields: bool
     entry: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TypedLiterals:
+    """An expression whose literals are of declared types, and those types with their fields."""
+
+    source: str
+    fields: dict[str, set[str]]
+
+
+def as_types(source: str) -> TypedLiterals:
+    """Return an expression in which the literals of mutating policies can be checked; positions stay the same."""
+    found = TypedLiterals("", {"Object": set()})
+    if "Object" not in source:
+        return TypedLiterals(source, found.fields)
+    levels = [_Level(fields=False)]
+    names: list[str] = [""]
+    pieces = []
+    for piece in _PIECE.finditer(source):
+        text, level = piece.group(), levels[-1]
+        if piece["name"] and level.fields and level.entry and names[-1].startswith("Object"):
+            found.fields[names[-1]].add(text)
+        _rewritten(piece, levels)
+        if piece["literal"]:
+            text = text.replace(".", "_")
+            names.append(text.rstrip("{ \t\r\n"))
+            found.fields.setdefault(names[-1], set())
+        elif piece["open"]:
+            names.append("")
+        elif piece["close"] and len(names) > 1:
+            names.pop()
+        pieces.append(text)
+    return TypedLiterals("".join(pieces), found.fields)
 
 
 def as_maps(source: str) -> str:

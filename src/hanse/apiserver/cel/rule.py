@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hanse.apiserver.cel import engine
+from hanse.apiserver.cel.costs import Budget, OverBudget, RuleCost
 from hanse.apiserver.cel.declared import Declarations
-from hanse.apiserver.cel.engine import EngineMissing
+from hanse.apiserver.cel.foreign import EngineMissing
+from hanse.apiserver.cel.literal_checks import literal_problem
+from hanse.apiserver.cel.regex import in_go_words
 
-__all__ = ["CompileError", "EngineMissing", "EvaluationError", "Rule", "compile_rule", "mentions"]
+__all__ = ["CompileError", "CostError", "EngineMissing", "EvaluationError", "Rule", "compile_rule", "mentions"]
 
 _STATUS = re.compile(r"(?:[A-Z_]+: )?(?P<told>.*?)(?:\s*\[[A-Z_]+\])?", re.DOTALL)
 _IN_STRUCT = re.compile(r"(undefined field '[^']*') not found in struct '[^']*'")
@@ -36,12 +39,25 @@ _RUNTIME = (
 )
 
 
+_SPENT = "validation failed due to running out of cost budget, no further validation rules will be run"
+_TOO_LONG = "Iteration budget exceeded"
+
+
 class CompileError(Exception):
     """An expression that cannot be understood, in upstream's words."""
 
 
 class EvaluationError(Exception):
     """An expression that found no answer: an absent key, an overflow, a division by zero."""
+
+
+class CostError(EvaluationError):
+    """An expression that was not evaluated to its end, since that would cost too much."""
+
+    def __init__(self, *, alone: bool) -> None:
+        self.alone = alone
+        """Whether it is too costly by itself, and not only with those before it."""
+        super().__init__("operation cancelled: actual cost limit exceeded" if alone else _SPENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +67,28 @@ class Rule:
     source: str
     kind: str
     """The type of the value, as the engine names it: BOOL, LIST<STRING>."""
+    cost: RuleCost
     _program: Any
 
-    def evaluate(self, variables: Mapping[str, Any]) -> Any:
-        """Return the value of the expression; raises EvaluationError where it has none."""
+    def evaluate(self, variables: Mapping[str, Any], budget: Budget | None = None) -> Any:
+        """Return the value of the expression; raises EvaluationError where it has none, CostError where it costs more
+        than the budget allows.
+        """
         try:
+            if budget is not None:
+                budget.spend(self.cost, variables)
             value = self._program.eval(data=variables)
+        except OverBudget as error:
+            raise CostError(alone=error.alone) from None
         except RuntimeError as error:
-            raise EvaluationError(_runtime_text(str(error))) from None
+            raise _evaluation_error(str(error)) from None
         if engine.is_error(value):
-            raise EvaluationError(_runtime_text(str(value.plain_value())))
+            raise _evaluation_error(str(value.plain_value()))
         return value.plain_value()
+
+
+def _evaluation_error(text: str) -> EvaluationError:
+    return CostError(alone=True) if _TOO_LONG in text else EvaluationError(_runtime_text(text))
 
 
 def compile_rule(source: str, declarations: Declarations, *, gives: tuple[str, ...] = (), evaluated: str = "") -> Rule:
@@ -72,18 +99,24 @@ def compile_rule(source: str, declarations: Declarations, *, gives: tuple[str, .
     """
     try:
         found = engine.check(source, declarations)
-        if gives and found not in gives and found.partition("<")[0] not in gives:
-            raise WrongType(found)
-        return Rule(source, found, engine.program(evaluated or source, tuple(declarations.variables)))
+        if gives and found.kind not in gives and found.kind.partition("<")[0] not in gives:
+            raise WrongType(found.kind)
+        program = engine.program(evaluated or source, tuple(declarations.variables))
     except RuntimeError as error:
         raise CompileError(f"compilation failed: {_compiler_text(str(error))}") from None
+    problem = literal_problem(source, found.serialized)
+    if problem:
+        raise CompileError(f"compilation failed: {problem}")
+    return Rule(source, found.kind, RuleCost(found.serialized), program)
 
 
 class WrongType(CompileError):
     """An expression that is sound and gives something else than is wanted."""
 
     def __init__(self, found: str) -> None:
-        self.found = found.lower().replace("<", "(").replace(">", ")")
+        # The engine shouts the names of its own types; declared ones have the names that they were given.
+        plain = re.sub(r"\b[A-Z]{2,}\b", lambda name: name.group().lower(), found)
+        self.found = plain.replace("<", "(").replace(">", ")")
         super().__init__(f"must evaluate to another type but got {self.found}")
 
 
@@ -114,6 +147,8 @@ def _at_root(found: re.Match[str]) -> str:
 
 
 def _runtime_text(text: str) -> str:
+    if "invalid regular expression" in text:
+        return f"error parsing regexp: {in_go_words(text)}"
     plain = _plain(text)
     for pattern, upstream in _RUNTIME:
         found = pattern.search(plain)

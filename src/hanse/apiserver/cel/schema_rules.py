@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from hanse.apiserver.cel.costs import Budget
 from hanse.apiserver.cel.declared import self_type
-from hanse.apiserver.cel.rule import EvaluationError
+from hanse.apiserver.cel.rule import CostError, EvaluationError
 from hanse.apiserver.cel.validations import Validation, compile_validation
 from hanse.apiserver.cel.values import visible
 from hanse.apiserver.status import FieldProblem
@@ -35,8 +37,13 @@ class RuleTree:
 class Findings:
     """What the rules say of one object."""
 
+    budget: Budget
     problems: list[FieldProblem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+
+class _Stopped(Exception):
+    """No further rule is asked."""
 
 
 def rule_tree(schema: Schema) -> RuleTree | None:
@@ -71,8 +78,10 @@ def _compiled(rules: tuple[Obj, ...], schema: Schema, *, root: bool) -> tuple[Va
 
 def apply_rules(tree: RuleTree, obj: Obj, old: Obj | None) -> Findings:
     """Ask every rule about an object and its former state."""
-    findings = Findings()
-    _visit(tree, obj, old, "", findings, unchanged=old is not None and obj == old)
+    weight = len(orjson.dumps(obj)) + (len(orjson.dumps(old)) if old is not None else 0)
+    findings = Findings(Budget(weight))
+    with suppress(_Stopped):
+        _visit(tree, obj, old, "", findings, unchanged=old is not None and obj == old)
     return findings
 
 
@@ -121,17 +130,28 @@ def _ask(tree: RuleTree, value: Any, old: Any, path: str, findings: Findings, *,
         if rule.uses_old and old is None and not rule.optional_old:
             continue
         try:
-            if rule.holds(seen, before):
+            if rule.holds(seen, before, findings.budget):
                 continue
+        except CostError as error:
+            findings.problems.append(_unaffordable(path, tree.schema.type, rule, error))
+            raise _Stopped from None
         except EvaluationError as error:
             findings.problems.append(_unanswered(path, tree.schema.type, rule, str(error)))
             continue
-        problem = _refused(path, tree.schema, value, rule, rule.explain(seen, before))
+        problem = _refused(path, tree.schema, value, rule, rule.explain(seen, before, findings.budget))
         if unchanged and not rule.uses_old:
             # What was stored before the rule came is not held against those who change something else.
             findings.warnings.append(f"{problem.field}: {problem.message}")
         else:
             findings.problems.append(problem)
+
+
+def _unaffordable(path: str, kind: str, rule: Validation, error: CostError) -> FieldProblem:
+    told = str(error)
+    if error.alone:
+        why = "no further validation rules will be run due to call cost exceeds limit for rule"
+        told = f"'{told}': {why}: {rule.name}"
+    return FieldProblem(path or _ROOT, "FieldValueInvalid", f'Invalid value: "{kind}": {told}')
 
 
 def _unanswered(path: str, kind: str, rule: Validation, error: str) -> FieldProblem:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from hanse.apiserver.cel.costs import Budget
 from hanse.apiserver.cel.declared import Declarations, TypeName, optional_of
 from hanse.apiserver.cel.rule import CompileError, EvaluationError, Rule, WrongType, compile_rule, mentions
 from hanse.kube.manifest import Obj
@@ -29,15 +30,15 @@ class Validation:
     below: str
     """Where under the value the problem is reported, as a path: `.tags`; "" for the value itself."""
 
-    def holds(self, seen: Any, old: Any) -> bool:
+    def holds(self, seen: Any, old: Any, budget: Budget) -> bool:
         """Tell whether a value fulfils the rule; raises EvaluationError."""
-        return self.rule.evaluate(self._variables(seen, old)) is True
+        return self.rule.evaluate(self._variables(seen, old), budget) is True
 
-    def explain(self, seen: Any, old: Any) -> str:
+    def explain(self, seen: Any, old: Any, budget: Budget) -> str:
         """Return the sentence for a value that does not."""
         if self.message_rule is not None:
             try:
-                told = self.message_rule.evaluate(self._variables(seen, old))
+                told = self.message_rule.evaluate(self._variables(seen, old), budget)
             except EvaluationError:
                 told = ""
             told = told.strip() if isinstance(told, str) else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from hanse.apiserver import objects
 from hanse.apiserver.core import Call, Core
 from hanse.apiserver.loops.worker import Worker
@@ -9,11 +11,23 @@ from hanse.apiserver.storage import Change
 from hanse.apiserver.system_writes import server_call
 from hanse.apiserver.verbs.writing import change_object
 from hanse.kube.errors import NotFound
-from hanse.kube.manifest import Obj, dig, labels_of
+from hanse.kube.manifest import Obj, dig
 from hanse.kube.selectors import LabelSelector
 
 _BUCKET = "rbac.authorization.k8s.io/clusterroles"
 _API_VERSION = "rbac.authorization.k8s.io/v1"
+
+
+class _Metadata(msgspec.Struct):
+    labels: dict[str, str] = {}
+
+
+class _Labelled(msgspec.Struct):
+    metadata: _Metadata
+
+
+# Most roles are looked at for their labels only.
+_decode_labels = msgspec.json.Decoder(_Labelled).decode
 
 
 class AggregatedRoles:
@@ -29,8 +43,11 @@ class AggregatedRoles:
         # `view` feeds `edit`, and that feeds `admin`: as many rounds as roles can lean on one another.
         names = self._aggregated()
         for _ in names:
+            before = self._core.storage.revision
             for name in names:
                 await self._reconcile(name)
+            if self._core.storage.revision == before:
+                break
         self._worker.start()
 
     async def stop(self) -> None:
@@ -68,12 +85,14 @@ class AggregatedRoles:
     def _rules(self, role: Obj) -> list[Obj]:
         selectors = dig(role, "aggregationRule", "clusterRoleSelectors", default=[])
         rules: list[Obj] = []
-        others = [objects.decode(one.value, _API_VERSION, "ClusterRole") for one in self._core.storage.scan(_BUCKET)]
+        others = self._core.storage.scan(_BUCKET)
+        labels = [_decode_labels(one.value).metadata.labels for one in others]
         for selector in filter(None, map(_selector, selectors)):
-            for other in others:
-                if other["metadata"]["name"] == role["metadata"]["name"] or not selector.matches(labels_of(other)):
+            for other, own in zip(others, labels, strict=True):
+                if other.path == role["metadata"]["name"] or not selector.matches(own):
                     continue
-                rules += [rule for rule in other.get("rules") or () if rule not in rules]
+                found = objects.decode(other.value, _API_VERSION, "ClusterRole").get("rules")
+                rules += [rule for rule in found or () if rule not in rules]
         return rules
 
 

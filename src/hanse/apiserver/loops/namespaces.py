@@ -5,13 +5,17 @@ from __future__ import annotations
 from hanse.apiserver import objects
 from hanse.apiserver.bootstrap import make
 from hanse.apiserver.core import Core
+from hanse.apiserver.loops.namespace_conditions import remaining_conditions
 from hanse.apiserver.loops.worker import Worker
 from hanse.apiserver.registry import Served
 from hanse.apiserver.storage import Change, Stale
 from hanse.apiserver.system_writes import delete_as_server
-from hanse.kube.manifest import Obj, is_deleting
+from hanse.kube.manifest import Obj, dig, is_deleting
+from hanse.kube.patches.server_side_apply import track_update
+from hanse.kube.runtime import timestamp
 
 _BUCKET = "core/namespaces"
+_MANAGER = "kube-controller-manager"
 
 
 class Namespaces:
@@ -53,18 +57,39 @@ class Namespaces:
             await self._empty(namespace, record.revision)
             return
         for manifest in _furniture(name, self._core.root_certificate):
-            await make(self._core, manifest, agent="kube-controller-manager")
+            await make(self._core, manifest, agent=_MANAGER)
 
     async def _empty(self, namespace: Obj, revision: int) -> None:
         name = namespace["metadata"]["name"]
-        left = 0
+        remains: dict[str, list[Obj]] = {}
         for kind in self._namespaced():
             for record in self._core.storage.scan(kind.bucket, f"{name}/"):
                 head = objects.head_of(record.value)
                 await delete_as_server(self._core, kind, name, head.name, propagation="Background")
-            left += len(self._core.storage.scan(kind.bucket, f"{name}/"))
-        if not left:
+            left = [self._core.stored_form(kind, one.value) for one in self._core.storage.scan(kind.bucket, f"{name}/")]
+            if left:
+                remains[f"{kind.resource.plural}.{kind.resource.group}"] = left
+        if remains:
+            await self._tell(namespace, revision, remains)
+        else:
             await self._release(namespace, revision)
+
+    async def _tell(self, namespace: Obj, revision: int, remains: dict[str, list[Obj]]) -> None:
+        """Write down what keeps a namespace from going, if that is news."""
+        served = self._core.registry.find("", "v1", "namespaces")
+        now = timestamp(self._core.runtime.now())
+        had = dig(namespace, "status", "conditions", default=[])
+        told = remaining_conditions(remains, had, now)
+        if served is None or told == had:
+            return
+        new = {**namespace, "status": {**(namespace.get("status") or {}), "conditions": told}}
+        new = track_update(
+            namespace, new, manager=_MANAGER, schema=served.schema(), now=now, subresource="status", ignore=()
+        )
+        try:
+            await self._core.replace(served, new, revision)
+        except Stale:
+            self._worker.add(namespace["metadata"]["name"])
 
     def _namespaced(self) -> list[Served]:
         kinds = (self._core.registry.of_bucket(bucket) for bucket in self._core.storage.buckets())

@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
-import structlog
-
 from hanse.apiserver.storage import Stale, StorageError
 from hanse.kube.errors import ApiError
+from hanse.kube.log import Log
 from hanse.kube.runtime import Runtime
 
-_log = structlog.get_logger(__name__)
+_log = Log(__name__)
 K = TypeVar("K", bound=Hashable)
 _RETRY_SECONDS = 0.5
 

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from hanse.apiserver.storage.index import Index
 from hanse.apiserver.storage.interface import Change, OutOfSpace, Record, Stale, StorageError, restamp, stamp
-from hanse.apiserver.storage.snapshot import SCHEMA, write_snapshot
+from hanse.apiserver.storage.reading import Reading
+from hanse.apiserver.storage.snapshot import SCHEMA
 from hanse.kube.runtime import Runtime
 
 # A file in use by another process stays so; waiting longer only delays saying it.
 _LOCK_SECONDS = 0.5
 
 
-class SqliteStorage:
+class SqliteStorage(Reading):
     """Keeps objects in a file that survives kill -9; `synchronous="NORMAL"` trades the last moments for speed.
 
     With a `quota` the file grows no further than so many bytes; what finds no room is refused with OutOfSpace.
@@ -36,23 +37,18 @@ class SqliteStorage:
         history: int = 10_000,
         quota: int | None = None,
     ) -> None:
+        super().__init__(history)
         self._path = Path(path)
         self._synchronous = synchronous
         self._history = history
         self._quota = quota
-        self._index = Index(history)
         self._queue: list[tuple[Change, asyncio.Future[None]]] = []
         self._pending: dict[tuple[str, str], asyncio.Future[None]] = {}
         self._assigned = 0
         self._trimmed = 0
         self._flusher: asyncio.Task[None] | None = None
         self._database: sqlite3.Connection | None = None
-        self._runtime: Runtime | None = None
         self._publish: Callable[[Change], None] | None = None
-
-    @property
-    def revision(self) -> int:
-        return self._index.revision
 
     async def open(self, runtime: Runtime, publish: Callable[[Change], None]) -> None:
         self._runtime = runtime
@@ -65,21 +61,6 @@ class SqliteStorage:
                 self._database = None
             raise StorageError(_why_not_open(self._path, error)) from error
         self._assigned = self._index.revision
-
-    def get(self, bucket: str, path: str) -> Record | None:
-        return self._index.get(bucket, path)
-
-    def scan(self, bucket: str, prefix: str = "") -> list[Record]:
-        return self._index.scan(bucket, prefix)
-
-    def scan_at(self, bucket: str, prefix: str, revision: int) -> list[Record]:
-        return self._index.scan_at(bucket, prefix, revision)
-
-    def changes(self, bucket: str, since: int) -> list[Change]:
-        return self._index.changes(bucket, since)
-
-    def buckets(self) -> list[str]:
-        return self._index.buckets()
 
     async def write(self, bucket: str, path: str, body: bytes, expected: int) -> Record:
         before = await self._settled(bucket, path, expected)
@@ -101,12 +82,10 @@ class SqliteStorage:
         await self._drained()
         self._index.forget(revision)
         oldest = self._index.oldest
-        await self._required_runtime().in_thread(lambda: self._trim(oldest))
-
-    async def backup(self, path: Path) -> None:
-        # Taken from memory: writers neither wait for it nor show in it.
-        held, revision = self._index.all(), self._index.revision
-        await self._required_runtime().in_thread(lambda: write_snapshot(path, held, revision))
+        try:
+            await self._required_runtime().in_thread(lambda: self._trim(oldest))
+        except sqlite3.Error as error:
+            raise _refusal(error) from error
 
     async def close(self) -> None:
         if self._database is None:
@@ -120,10 +99,7 @@ class SqliteStorage:
     async def _settled(self, bucket: str, path: str, expected: int) -> Record | None:
         while (pending := self._pending.get((bucket, path))) is not None:
             await asyncio.wait([pending])
-        before = self._index.get(bucket, path)
-        if (before.revision if before else 0) != expected:
-            raise Stale
-        return before
+        return self._expected(bucket, path, expected)
 
     def _next_revision(self) -> int:
         self._assigned += 1
@@ -185,11 +161,6 @@ class SqliteStorage:
         while self._flusher is not None:
             await asyncio.wait([self._flusher])
 
-    def _required_runtime(self) -> Runtime:
-        if self._runtime is None:
-            raise StorageError("the storage is not open")
-        return self._runtime
-
     def _required_database(self) -> sqlite3.Connection:
         if self._database is None:
             raise sqlite3.ProgrammingError("the storage is closed")
@@ -199,9 +170,10 @@ class SqliteStorage:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         database = sqlite3.connect(self._path, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False)
         self._database = database
+        # Exclusive from the first look on, the store has no index file beside it: it opens on a full disk as well.
+        database.execute("PRAGMA locking_mode=EXCLUSIVE")
         database.execute("PRAGMA journal_mode=WAL")
         database.execute(f"PRAGMA synchronous={self._synchronous}")
-        database.execute("PRAGMA locking_mode=EXCLUSIVE")
         database.executescript(SCHEMA)
         if self._quota is not None:
             (size,) = database.execute("PRAGMA page_size").fetchone()
@@ -219,16 +191,23 @@ class SqliteStorage:
         self._index.load_log(rows, oldest)
 
     def _commit(self, changes: list[Change]) -> None:
-        database = self._required_database()
-        database.execute("BEGIN IMMEDIATE")
-        try:
+        with self._transaction() as database:
             for change in changes:
                 self._store(database, change)
             newest = changes[-1].revision
             database.execute("INSERT OR REPLACE INTO marks VALUES ('revision', ?)", (newest,))
             # Trimming in strides keeps the log within twice its window without a delete in every batch.
-            if newest - self._trimmed > 2 * self._history:
-                self._trim_within(database, newest - self._history)
+            trimmed = newest - self._history if newest - self._trimmed > 2 * self._history else 0
+            if trimmed:
+                _trim_within(database, trimmed)
+        self._trimmed = max(self._trimmed, trimmed)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        database = self._required_database()
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            yield database
             database.execute("COMMIT")
         except BaseException:
             if database.in_transaction:
@@ -249,15 +228,14 @@ class SqliteStorage:
         )
 
     def _trim(self, oldest: int) -> None:
-        database = self._required_database()
-        database.execute("BEGIN IMMEDIATE")
-        self._trim_within(database, oldest)
-        database.execute("COMMIT")
-
-    def _trim_within(self, database: sqlite3.Connection, oldest: int) -> None:
-        database.execute("DELETE FROM log WHERE revision <= ?", (oldest,))
-        database.execute("INSERT OR REPLACE INTO marks VALUES ('oldest', ?)", (oldest,))
+        with self._transaction() as database:
+            _trim_within(database, oldest)
         self._trimmed = oldest
+
+
+def _trim_within(database: sqlite3.Connection, oldest: int) -> None:
+    database.execute("DELETE FROM log WHERE revision <= ?", (oldest,))
+    database.execute("INSERT OR REPLACE INTO marks VALUES ('oldest', ?)", (oldest,))
 
 
 def _is_full(error: sqlite3.Error) -> bool:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hanse.apiserver.tables import cluster_kinds, custom, workload_kinds
-from hanse.apiserver.tables.columns import CREATED, Printer
+from hanse.apiserver.tables import cluster_kinds, custom, rare_kinds, workload_kinds
+from hanse.apiserver.tables.columns import CREATED, Column, Printer
+from hanse.apiserver.tables.descriptions import described
 from hanse.kube.manifest import Obj
 
 if TYPE_CHECKING:
     from hanse.apiserver.registry import Served
 
-_PRINTERS: dict[tuple[str, str], Printer] = {**workload_kinds.PRINTERS, **cluster_kinds.PRINTERS}
+_PRINTERS: dict[tuple[str, str], Printer] = {
+    **workload_kinds.PRINTERS,
+    **cluster_kinds.PRINTERS,
+    **rare_kinds.PRINTERS,
+}
 
 
 def table_for(served: Served, listed: Sequence[Obj], include: str, now: float) -> Obj:
@@ -26,9 +31,15 @@ def table_for(served: Served, listed: Sequence[Obj], include: str, now: float) -
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
         "metadata": metadata,
-        "columnDefinitions": [column.definition() for column in printer.columns],
+        "columnDefinitions": [column.definition() for column in _columns(served, printer)],
         "rows": rows,
     }
+
+
+def _columns(served: Served, printer: Printer) -> tuple[Column, ...]:
+    if served.custom:
+        return printer.columns
+    return described(served.resource.group, served.resource.kind, printer.columns)
 
 
 def printer_for(served: Served) -> Printer:

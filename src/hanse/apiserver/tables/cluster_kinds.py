@@ -135,7 +135,7 @@ def _event(obj: Obj, now: float) -> list[Any]:
     newest = series.get("lastObservedTime") or last or seen or first
     source = obj.get("source") or obj.get("deprecatedSource") or {}
     component = source.get("component") or obj.get("reportingComponent") or obj.get("reportingController") or ""
-    host = source.get("host") or ""
+    host = source.get("host") or obj.get("reportingInstance") or ""
     return [
         age(newest, now),
         obj.get("type", ""),

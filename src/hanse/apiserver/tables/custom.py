@@ -9,18 +9,19 @@ import orjson
 
 from hanse.apiserver.jsonpath import JsonPath
 from hanse.apiserver.tables.columns import Column, Printer, age, created
+from hanse.apiserver.tables.descriptions import SHARED, descriptions
 from hanse.kube.manifest import Obj, name_of
-
-_AGE = Column("Age", "date")
 
 
 def printer_of(definition: Mapping[str, Any]) -> Printer:
     """Return how the objects of a CRD version are printed: name, then its columns, or the age where it has none."""
     listed = definition.get("additionalPrinterColumns") or []
+    name = Column("Name", format="name", description=descriptions()[SHARED]["Name"])
     if not listed:
-        return Printer((Column("Name", format="name"), _AGE), lambda obj, now: [name_of(obj), created(obj, now)])
+        age_column = Column("Age", "date", description=descriptions()[SHARED]["Age"])
+        return Printer((name, age_column), lambda obj, now: [name_of(obj), created(obj, now)])
     paths = [(one["type"], JsonPath.parse(one["jsonPath"])) for one in listed]
-    columns = (Column("Name", format="name"), *(_column(one) for one in listed))
+    columns = (name, *(_column(one) for one in listed))
     return Printer(columns, lambda obj, now: [name_of(obj), *(_cell(kind, path, obj, now) for kind, path in paths)])
 
 
@@ -30,7 +31,7 @@ def _column(listed: Obj) -> Column:
         listed["type"],
         listed.get("format") or "",
         int(listed.get("priority") or 0),
-        listed.get("description") or "",
+        listed.get("description") or f"Custom resource definition column (in JSONPath format): {listed['jsonPath']}",
     )
 
 

@@ -15,7 +15,20 @@ _SHOWN = 30
 def read_manifest(call: Call) -> Obj:
     """Decode the body and check that it is of the kind and in the namespace of the path."""
     body = negotiation.read_body(call.request.body, call.request.headers, call.served.resource.kind)
+    _tell_duplicates(call, body)
     return checked_manifest(call, body)
+
+
+def _tell_duplicates(call: Call, body: Any) -> None:
+    wanted = call.options.text("fieldValidation") or "Warn"
+    if wanted == "Ignore":
+        return
+    told = [f'duplicate field "{path}"' for path in negotiation.duplicate_keys(call.request.body, body)]
+    if told and wanted == "Strict":
+        resource = call.served.resource
+        handled = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+        raise status.bad_request(f"{handled}: strict decoding error: {', '.join(told)}")
+    call.warnings += told
 
 
 def checked_manifest(call: Call, body: Any) -> Obj:

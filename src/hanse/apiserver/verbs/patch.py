@@ -42,6 +42,7 @@ async def patch(call: Call) -> Answer:
 
     def patched(live: Obj) -> Obj:
         obj = checked_manifest(call, changed(live))
+        place(call, obj)
         check_name(call, obj)
         return obj
 
@@ -125,14 +126,14 @@ def _read_configuration(call: Call) -> Obj:
         body = negotiation.read_body(call.request.body, {"content-type": negotiation.YAML})
     except yaml.YAMLError as error:
         raise status.bad_request(f"error decoding YAML: {error}") from None
+    if isinstance(body, dict):
+        group, version, kind = gvk(body)
+        resource = call.served.resource
+        if (group, version, kind) != (resource.group, resource.version, resource.kind):
+            raise status.bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
     config = checked_manifest(call, body)
-    group, version, kind = gvk(body)
-    if not version or not kind:
-        raise status.bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
-    if not config["metadata"].get("name"):
-        told = f"the name of the object ({call.path.name} based on URL) was undeterminable: name must be provided"
-        raise status.bad_request(told)
-    place(call, config)
+    # Only checked here: refusals of the configuration show the namespace that it names itself.
+    place(call, {**config, "metadata": dict(config["metadata"])})
     check_name(call, config)
     if config["metadata"].get("managedFields"):
         raise status.bad_request("metadata.managedFields must be nil")
@@ -141,7 +142,7 @@ def _read_configuration(call: Call) -> Obj:
 
 def _applied(call: Call, live: Obj | None, config: Obj) -> Obj:
     try:
-        return apply(
+        result = apply(
             live,
             objects.copy(config),
             manager=call.options.text("fieldManager"),
@@ -151,6 +152,8 @@ def _applied(call: Call, live: Obj | None, config: Obj) -> Obj:
             subresource=call.path.subresource,
             ignore=reset_fields(stored_kind(call), call.path.subresource),
         )
+        place(call, result)
+        return result
     except ValueError as error:
         # Upstream too fails here as if it were its own fault; controllers meet the same code on both.
         raise status.failure(500, "", str(error)) from None

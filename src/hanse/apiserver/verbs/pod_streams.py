@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hanse.apiserver import status
+from hanse.apiserver import admission, status
 from hanse.apiserver.answers import Answer, SessionAnswer, StreamAnswer
 from hanse.apiserver.authorization import Attributes, authorize, forbidden
 from hanse.apiserver.core import Call
@@ -33,7 +33,7 @@ async def log(call: Call) -> Answer | StreamAnswer:
 
 async def execute(call: Call) -> SessionAnswer:
     """Run a command in a container."""
-    answer = _run(call, call.core.pods.exec, tuple(call.options.all("command")))
+    answer = await _run(call, call.core.pods.exec, tuple(call.options.all("command")))
     if not call.options.all("command"):
         raise status.bad_request("you must specify at least one command for the container")
     return answer
@@ -41,12 +41,13 @@ async def execute(call: Call) -> SessionAnswer:
 
 async def attach(call: Call) -> SessionAnswer:
     """Attach to what a container runs."""
-    return _run(call, call.core.pods.attach, ())
+    return await _run(call, call.core.pods.attach, ())
 
 
 async def forward(call: Call) -> SessionAnswer:
     """Forward connections to ports of a pod."""
     _check_may_create(call)
+    await admission.admit_connection(call)
     _check_placed(call, _pod(call))
     dial = call.core.pods.dial
     if dial is None:
@@ -65,8 +66,9 @@ async def forward(call: Call) -> SessionAnswer:
     return SessionAnswer((TUNNEL, CHANNELS), converse)
 
 
-def _run(call: Call, run: PodRun | None, command: tuple[str, ...]) -> SessionAnswer:
+async def _run(call: Call, run: PodRun | None, command: tuple[str, ...]) -> SessionAnswer:
     _check_may_create(call)
+    await admission.admit_connection(call)
     pod = _pod(call)
     container = _container(call, pod)
     _check_placed(call, pod)

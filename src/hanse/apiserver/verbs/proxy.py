@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import aiohttp
-
-from hanse.apiserver import status
+from hanse.apiserver import admission, status
 from hanse.apiserver.answers import Answer
 from hanse.apiserver.core import Call
 from hanse.kube.errors import ApiError
@@ -31,6 +29,7 @@ async def proxy(call: Call) -> Answer:
     """Pass a request on and answer with what came back."""
     scheme, name, port = _target(call.path.name, call.served.resource.singular)
     request = _inner(call)
+    await admission.admit_connection(call)
     if not call.path.below:
         # A page's relative links work only below a path that ends in a slash.
         return Answer(301, b"", "text/plain", {"Location": f"{call.request.path}/"})
@@ -135,6 +134,8 @@ def _ready_pod(slices: list[Obj], entry: Obj) -> tuple[str, str]:
 
 
 async def _fetch(base: str, request: Request) -> Response:
+    import aiohttp
+
     timeout = aiohttp.ClientTimeout(total=_SECONDS)
     try:
         # TLS of what is proxied to is not verified, as upstream does not.

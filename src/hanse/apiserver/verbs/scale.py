@@ -45,11 +45,16 @@ async def _write(call: Call, change: Callable[[Obj], Obj]) -> Answer:
         version = dig(scale, "metadata", "resourceVersion")
         if version:
             live["metadata"]["resourceVersion"] = version
-        _set(live, _paths(call)[0], replicas)
+        set_replicas(call, live, replicas)
         return live
 
     changed = await change_object(call, scaled, subresource="scale")
     return answer_plain(call, scale_of(call, changed))
+
+
+def set_replicas(call: Call, obj: Obj, replicas: int) -> None:
+    """Write a number of replicas to where the kind keeps it."""
+    _set(obj, _paths(call)[0], replicas)
 
 
 def scale_of(call: Call, obj: Obj) -> Obj:

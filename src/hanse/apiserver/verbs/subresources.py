@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hanse.apiserver import negotiation, objects, status
+from hanse.apiserver import admission, negotiation, objects, status
 from hanse.apiserver.answers import Answer, answer_object, answer_plain
 from hanse.apiserver.core import Call
 from hanse.apiserver.verbs.bodies import check_name, read_manifest
@@ -27,6 +27,8 @@ async def bind(call: Call) -> Answer:
     pods = call.core.registry.find("", "v1", "pods")
     assert pods is not None  # noqa: S101 - built in
     on_pod = replace(call, served=pods, path=replace(call.path, plural="pods", name=name, subresource="binding"))
+    binding = await admission.admit_part(on_pod, _completed(on_pod, binding, "v1", "Binding"))
+    node = str(dig(binding, "target", "name", default=""))
 
     def bound(pod: Obj) -> Obj:
         assigned = dig(pod, "spec", "nodeName")
@@ -44,10 +46,16 @@ async def bind(call: Call) -> Answer:
         _set_scheduled(pod, timestamp(call.core.runtime.now()))
         return pod
 
-    await change_object(on_pod, bound, subresource="binding")
+    await change_object(on_pod, bound, subresource="binding", tracked=False)
     return answer_plain(
         call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201
     )
+
+
+def _completed(call: Call, given: Obj, version: str, kind: str) -> Obj:
+    """Return what was sent with the type and the place that its path tells."""
+    metadata = {"name": call.path.name, "namespace": call.namespace, **(given.get("metadata") or {})}
+    return {"kind": kind, "apiVersion": version, **given, "metadata": metadata}
 
 
 def _set_scheduled(pod: Obj, now: str) -> None:
@@ -67,6 +75,7 @@ async def evict(call: Call) -> Answer:
     pod = call.core.read(call.served, call.namespace, call.path.name)
     if pod is None:
         raise status.not_found(call.served.resource, call.path.name)
+    eviction = await admission.admit_part(call, _completed(call, eviction, "policy/v1", "Eviction"))
     options = options_from(call, eviction.get("deleteOptions") or {})
     await allow_eviction(call, pod, dry_run=options.dry_run)
     await delete_object(call, options)

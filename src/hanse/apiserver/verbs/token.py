@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hanse.apiserver import negotiation, status
+from hanse.apiserver import admission, negotiation, status
 from hanse.apiserver.answers import Answer, answer_plain
 from hanse.apiserver.core import Call
 from hanse.apiserver.service_accounts import AUDIENCES, claims_for
@@ -32,6 +32,9 @@ async def token_request(call: Call) -> Answer:
     if spec.get("expirationSeconds") is None:
         spec["expirationSeconds"] = _DEFAULT_SECONDS
     spec.setdefault("boundObjectRef", None)
+    request: Obj = {"kind": _KIND, "apiVersion": f"{_GROUP}/v1", "metadata": _metadata(call, wanted, account)}
+    unissued = {"token": "", "expirationTimestamp": None}
+    spec = (await admission.admit_part(call, {**request, "spec": spec, "status": unissued}))["spec"]
     _check_expiration(spec["expirationSeconds"])
     bound = _bound(call, spec["boundObjectRef"])
     now, seconds = call.core.runtime.now(), int(spec["expirationSeconds"])
@@ -44,12 +47,7 @@ async def token_request(call: Call) -> Answer:
         token_id=call.core.runtime.uid(),
     )
     told = {"token": call.core.signer.sign(claims), "expirationTimestamp": timestamp(now + seconds)}
-    metadata = _metadata(call, wanted, account)
-    return answer_plain(
-        call,
-        {"kind": _KIND, "apiVersion": f"{_GROUP}/v1", "metadata": metadata, "spec": spec, "status": told},
-        201,
-    )
+    return answer_plain(call, {**request, "spec": spec, "status": told}, 201)
 
 
 def _read(call: Call) -> Obj:

@@ -107,7 +107,7 @@ async def prepare_change(call: Call, new: Obj, old: Obj, subresource: str = "", 
         kind.strategy.prepare_update(new, old)
     if subresource in ("", "scale"):
         admission.allocate(call, kind, new, old)
-    if kind.strategy.counts_generation and _counted(kind, new) != _counted(kind, old):
+    if kind.strategy.counts_generation and subresource != "binding" and _counted(kind, new) != _counted(kind, old):
         new["metadata"]["generation"] = int(old["metadata"].get("generation") or 0) + 1
     _validate(call, kind, new, old)
     await admission.validate(call, to_served(call, new), before, subresource=subresource)
@@ -231,6 +231,7 @@ def _keep_server_metadata(call: Call, new: Obj, old: Obj) -> None:
             metadata.setdefault(name, before[name])
         elif name != "deletionTimestamp":
             metadata.pop(name, None)
+    metadata["creationTimestamp"] = before.get("creationTimestamp")
     metadata["generation"] = before.get("generation")
     if metadata["generation"] is None:
         del metadata["generation"]

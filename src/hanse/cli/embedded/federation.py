@@ -8,37 +8,63 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from hanse.api.clusters import CLUSTERS
 from hanse.api.names import FAULT_ANNOTATION, REGION_LABEL, ZONE_LABEL
 from hanse.cli.control_plane import campaign, prepare_host
+from hanse.cli.embedded.breaking import Keeper, play
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.embedded.kubeconfig import kubeconfig_for
 from hanse.cli.embedded.servers import ADMINISTRATOR, Server
+from hanse.cli.failures import Failure
 from hanse.clusters.joining import join, joining_manifests
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
+from hanse.kube.log import Log
 from hanse.kube.manifest import Key, annotations_of, dig
 from hanse.kube.runtime import Runtime
-from hanse.simulator.cluster import SIMULATOR, SimulatedCluster
+from hanse.simulator.faults.breakable import BreakableCluster
+from hanse.simulator.faults.clock import ClusterClock
+from hanse.simulator.faults.schedule import Planned
+from hanse.simulator.faults.values import Fault
 from hanse.simulator.settings import ClusterSettings
 
+log = Log("hanse")
 Progress = Callable[[str], None]
+# How often a port is tried again that somebody else took while a cluster was down.
+_PORT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What one start asks for and the next need not."""
+
+    # The port of the federation's API server and no other; 0 takes the former one, or any.
+    port: int = 0
+    ephemeral: bool = False
+    schedule: tuple[Planned, ...] = ()
 
 
 class SimulatedMember:
     """One simulated cluster: an API server and what makes it behave."""
 
-    def __init__(self, server: Server, settings: ClusterSettings, runtime: Runtime) -> None:
+    def __init__(self, server: Server, settings: ClusterSettings, clock: ClusterClock, runtime: Runtime) -> None:
         self.server = server
         self.settings = settings
-        self.client = Client(server.api.connect(ADMINISTRATOR), runtime, manager=SIMULATOR)
-        self.cluster = SimulatedCluster(self.client, settings, runtime)
+        # The view's own way in, which no fault stands in.
+        self.client = Client(server.api.connect(ADMINISTRATOR), runtime)
+        self._breakable = BreakableCluster(server.api, settings, clock, self)
         self._runtime = runtime
-        self._wanted_down = asyncio.Event()
-        self._wanted_up = asyncio.Event()
-        server.api.pod_logs = self.cluster.pod_logs
+        self.cluster = self._breakable.cluster
+        self.keeper = Keeper(settings.name, runtime, self._breakable.breakage.set)
+        self.cluster.serve_through(server.api)
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """What is broken at this moment."""
+        return self._breakable.breakage.faults
 
     def labels(self) -> dict[str, str]:
         """Return the labels with which its Cluster object begins."""
@@ -49,31 +75,43 @@ class SimulatedMember:
             labels.setdefault(ZONE_LABEL, self.settings.zones[0])
         return labels
 
-    def want(self, *, down: bool) -> None:
-        """Say whether the cluster shall be dead."""
-        (self._wanted_down if down else self._wanted_up).set()
-        (self._wanted_up if down else self._wanted_down).clear()
+    async def stop(self) -> None:
+        """End the API server, as a crash does."""
+        await self.server.api.stop_serving()
+
+    async def start(self) -> None:
+        """Start the API server again on what it stored, where it was: that is where everybody looks for it."""
+        while True:
+            try:
+                await self.server.serve(0, self._runtime, exactly=True)
+            except OSError as error:
+                log.warning("Cannot listen again", cluster=self.settings.name, port=self.server.port, error=str(error))
+                await self._runtime.sleep(_PORT_SECONDS)
+                continue
+            return
 
     async def run(self) -> None:
-        """Live until cancelled, and die and come back as asked."""
+        """Live until cancelled, and break and come back as asked."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.cluster.run())
-            while True:
-                await self._wanted_down.wait()
-                self.cluster.fail()
-                await self.server.api.stop_serving()
-                await self._wanted_up.wait()
-                await self.server.serve(0, self._runtime)
-                self.cluster.heal()
+            tasks.create_task(self._breakable.run())
+            tasks.create_task(self.keeper.run())
 
 
 class EmbeddedFederation:
     """Everything that `hanse up` runs."""
 
-    def __init__(self, folder: Folder, record: Record, clusters: Sequence[ClusterSettings], runtime: Runtime) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        record: Record,
+        clusters: Sequence[ClusterSettings],
+        runtime: Runtime,
+        wishes: Wishes,
+    ) -> None:
         self._folder = folder
         self._record = record
         self._settings = clusters
+        self._wishes = wishes
         self._runtime = runtime
         self._servers: list[Server] = []
         self.members: dict[str, SimulatedMember] = {}
@@ -88,15 +126,16 @@ class EmbeddedFederation:
 
     async def _run(self, started: Callable[[EmbeddedFederation], None], progress: Progress) -> None:
         progress("starting the federation's API server")
-        host_server = await self._open(self._record.name, "")
+        host_server = await self._open(self._record.name, "", self._runtime, progress)
         host = Client(host_server.api.connect(ADMINISTRATOR), self._runtime)
         self._host = host
         self._clusters = Cache(host, CLUSTERS)
         await prepare_host(host)
         for settings in self._settings:
             progress(f"starting cluster {settings.name}")
-            server = await self._open(settings.name, settings.name)
-            self.members[settings.name] = SimulatedMember(server, settings, self._runtime)
+            clock = ClusterClock(self._runtime)
+            server = await self._open(settings.name, settings.name, clock, progress)
+            self.members[settings.name] = SimulatedMember(server, settings, clock, self._runtime)
         self._save(host_server)
         async with asyncio.TaskGroup() as tasks:
             for member in self.members.values():
@@ -105,6 +144,7 @@ class EmbeddedFederation:
                 await join(host, self._joining(member))
             tasks.create_task(self._clusters.run())
             await self._clusters.wait_synced()
+            self._tell_forgotten(progress)
             self._clusters.subscribe(self._cluster_changed)
             tasks.create_task(self._control(host))
             progress("waiting for the clusters to be ready")
@@ -112,17 +152,34 @@ class EmbeddedFederation:
             self._record = self._record.but(ready=True)
             self._folder.write(self._record)
             started(self)
+            await play(host, self._wishes.schedule)
 
     async def _control(self, host: Client) -> None:
         """Lead; the folder's lock makes this process the only one of its identity, so a crash costs no waiting."""
         while True:
             await campaign(host, f"hanse-up:{self._folder.path}")
 
-    async def _open(self, name: str, cluster: str) -> Server:
-        server = await Server.open(name, self._folder.server(cluster), self._runtime)
+    async def _open(self, name: str, cluster: str, runtime: Runtime, progress: Progress) -> Server:
+        folder = self._folder.server(cluster)
+        server = await Server.open(name, folder, runtime, in_memory=self._wishes.ephemeral)
         self._servers.append(server)
-        await server.serve(self._record.ports.get(cluster, 0), self._runtime)
+        if self._wishes.port and not cluster:
+            await _serve_exactly(server, self._wishes.port, self._runtime)
+            return server
+        former = self._record.ports.get(cluster, 0)
+        await server.serve(former, self._runtime)
+        if former not in (0, server.port):
+            progress(f"port {former} of {name} is taken by another program; it listens on {server.port} instead")
         return server
+
+    def _tell_forgotten(self, progress: Progress) -> None:
+        """Say which clusters were simulated here once, are members still and are not simulated any more."""
+        for name in self._folder.simulated():
+            if name not in self.members and self._clusters.get(Key("", name)) is not None:
+                progress(
+                    f"cluster {name} is a member still but is not in the clusters file any more, so it will be "
+                    f"Offline; `hanse unjoin {name} --force` takes it out of the federation"
+                )
 
     def _save(self, host_server: Server) -> None:
         endpoints = {self._record.name: host_server.endpoint(self._runtime)}
@@ -138,13 +195,13 @@ class EmbeddedFederation:
     def _cluster_changed(self, change: Change) -> None:
         member = self.members.get(change.key.name)
         if member is not None and (obj := change.new) is not None:
-            member.want(down=annotations_of(obj).get(FAULT_ANNOTATION) == "down")
+            member.keeper.read(obj)
 
     async def _wait_ready(self) -> None:
-        """Wait until the registry has judged every cluster that is not meant to be dead."""
+        """Wait until the registry has judged every cluster that is not meant to be broken."""
         for name, member in self.members.items():
             obj = self._clusters.get(Key("", name)) or {"metadata": {}}
-            if annotations_of(obj).get(FAULT_ANNOTATION) == "down":
+            if annotations_of(obj).get(FAULT_ANNOTATION):
                 continue
             await member.cluster.ready()
             while not self.is_ready(name):
@@ -154,3 +211,10 @@ class EmbeddedFederation:
         """Tell whether the registry calls a cluster ready."""
         obj = self._clusters.get(Key("", cluster))
         return is_true(dig(obj, "status", "conditions"), "Ready")
+
+
+async def _serve_exactly(server: Server, port: int, runtime: Runtime) -> None:
+    try:
+        await server.serve(port, runtime, exactly=True)
+    except OSError as error:
+        raise Failure(f"port {port} cannot be used: {error.strerror}; choose another --port, or none") from error

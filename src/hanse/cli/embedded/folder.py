@@ -33,6 +33,8 @@ class Record:
     host: str = ""
     ports: dict[str, int] = field(default_factory=dict)
     clusters: list[dict[str, Any]] = field(default_factory=list)
+    # Whether the folder goes with the federation.
+    ephemeral: bool = False
 
     def but(self, **changes: Any) -> Record:
         """Return the record with some fields changed."""
@@ -58,6 +60,13 @@ class Folder:
     def server(self, cluster: str = "") -> Path:
         """Return the folder of one API server, the host's by default."""
         return self.path / "clusters" / cluster if cluster else self.path / "host"
+
+    def simulated(self) -> list[str]:
+        """Return the names of the clusters that were ever simulated here."""
+        try:
+            return sorted(one.name for one in (self.path / "clusters").iterdir() if one.is_dir())
+        except OSError:
+            return []
 
     def make(self) -> None:
         """Create the folder, for its owner alone; raises Misuse."""

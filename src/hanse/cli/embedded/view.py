@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,14 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from hanse.cli.embedded.folder import Folder, Record
+from hanse.cli.embedded.kubeconfig import merge_into, users_kubeconfig
+from hanse.cli.embedded.overview import ClusterRow, NodeRow, overview
+from hanse.cli.failures import Failure
+from hanse.kube.conditions import is_true
 from hanse.kube.errors import ApiError
-from hanse.kube.manifest import dig
-from hanse.kube.resources import DEPLOYMENTS, NODES, PODS
+from hanse.kube.manifest import Obj, dig, name_of
+from hanse.kube.resources import NODES, PODS
 from hanse.kube.transport import Unreachable
 
 if TYPE_CHECKING:
     from rich.live import Live
-    from rich.table import Table
 
     from hanse.cli.embedded.federation import EmbeddedFederation, SimulatedMember
 
@@ -27,12 +31,15 @@ _REFRESH_SECONDS = 1.0
 class Screen:
     """The terminal of a foreground federation."""
 
-    def __init__(self, folder: Folder, record: Record) -> None:
+    def __init__(self, folder: Folder, record: Record, *, merge: bool = False, ephemeral: bool = False) -> None:
         self._folder = folder
         self._record = record
+        self._merge = merge
+        self._ephemeral = ephemeral
         self._terminal = sys.stdout.isatty()
         self._live: Live | None = None
         self._task: asyncio.Task[None] | None = None
+        self._seen: dict[str, tuple[int, tuple[NodeRow, ...]]] = {}
 
     def progress(self, text: str) -> None:
         """Say what is being done while the federation starts."""
@@ -40,7 +47,8 @@ class Screen:
 
     def start(self, federation: EmbeddedFederation) -> None:
         """Say that it is ready and what to try next; in a terminal, keep showing how it is."""
-        click.echo(_next_steps(self._folder, self._record))
+        merged = self._merged() if self._merge else None
+        click.echo(next_steps(self._folder, self._record, merged=merged, ephemeral=self._ephemeral))
         if self._terminal:
             from rich.live import Live
 
@@ -52,65 +60,93 @@ class Screen:
         """Give the terminal back."""
         if self._live is not None:
             self._live.stop()
+            self._live = None
+
+    def _merged(self) -> Path | None:
+        """Add the contexts to the user's kubeconfig; where that is not possible the federation runs all the same."""
+        try:
+            path = users_kubeconfig(os.environ)
+            if path.absolute() != self._folder.kubeconfig:
+                merge_into(path, self._folder.kubeconfig.read_bytes())
+        except Failure as error:
+            click.echo(f"warning: {error.format_message()}", err=True)
+            return None
+        return path
 
     async def _refresh(self, federation: EmbeddedFederation) -> None:
         while self._live is not None:
-            self._live.update(await _overview(federation))
+            rows = [await self._row(federation, name, member) for name, member in federation.members.items()]
+            if self._live is not None:
+                self._live.update(overview(rows))
             await asyncio.sleep(_REFRESH_SECONDS)
 
+    async def _row(self, federation: EmbeddedFederation, name: str, member: SimulatedMember) -> ClusterRow:
+        state = "failed" if member.cluster.failed else "ready" if federation.is_ready(name) else "not ready"
+        faults = tuple(str(fault) for fault in member.faults)
+        return ClusterRow(name, state, member.settings.region, await self._nodes(name, member), faults)
 
-def _next_steps(folder: Folder, record: Record) -> str:
+    async def _nodes(self, name: str, member: SimulatedMember) -> tuple[NodeRow, ...]:
+        revision = member.server.api.revision
+        known = self._seen.get(name)
+        # A view that nobody may be looking at costs nothing while nothing happens.
+        if known is not None and known[0] == revision:
+            return known[1]
+        try:
+            nodes, pods = (await member.client.list(NODES)).items, (await member.client.list(PODS)).items
+        except (ApiError, Unreachable):
+            return known[1] if known else ()
+        rows = node_rows(nodes, pods)
+        self._seen[name] = (revision, rows)
+        return rows
+
+
+def node_rows(nodes: list[Obj], pods: list[Obj]) -> tuple[NodeRow, ...]:
+    """Count the pods of each node; those without a node are under the name ""."""
+    ready: dict[str, int] = {}
+    total: dict[str, int] = {}
+    for pod in pods:
+        node = dig(pod, "spec", "nodeName", default="")
+        total[node] = total.get(node, 0) + 1
+        ready[node] = ready.get(node, 0) + is_true(dig(pod, "status", "conditions"), "Ready")
+    rows = [
+        NodeRow(
+            name_of(node),
+            is_true(dig(node, "status", "conditions"), "Ready"),
+            ready.get(name_of(node), 0),
+            total.get(name_of(node), 0),
+        )
+        for node in nodes
+    ]
+    if total.get(""):
+        rows.append(NodeRow("", ready=False, pods_ready=0, pods=total[""]))
+    return tuple(rows)
+
+
+def next_steps(folder: Folder, record: Record, *, merged: Path | None, ephemeral: bool) -> str:
+    """Return what is said once a federation is ready."""
     contexts = ", ".join([record.name, *(entry["name"] for entry in record.clusters)])
     first = record.clusters[0]["name"]
+    kubeconfig = f"KUBECONFIG={folder.kubeconfig} "
+    added = ""
+    if merged is not None:
+        kubeconfig = ""
+        added = f"\n  kubectl config use-context {record.name}     # its contexts are in {merged} now"
+    end = "it leaves nothing behind" if ephemeral else f"its data stays in {folder.path}"
     return f"""
 The federation is ready. In another terminal:
 
-  export KUBECONFIG={folder.kubeconfig} HANSE_DATA_DIR={folder.path} PATH={_bin()}:$PATH
-
+  export {kubeconfig}HANSE_DATA_DIR={folder.path} PATH={_bin()}:$PATH
+{added}
   kubectl config get-contexts               # {contexts}
   kubectl apply -f examples/web             # nine replicas over all clusters
   hanse get deployments -n shop             # one table over all clusters
   hanse explain deployment web              # why each cluster has what it has
   hanse cluster fail {first}                # lose a cluster, and watch its replicas move
+  hanse cluster heal {first}                # and have it back
 
-Ctrl-C stops it; its data stays in {folder.path}.
+Ctrl-C stops it; {end}.
 """
 
 
 def _bin() -> str:
     return str(Path(sys.executable).parent)
-
-
-async def _overview(federation: EmbeddedFederation) -> Table:
-    from rich.table import Table
-
-    table = Table(title="Hanse", title_justify="left", expand=False)
-    for column in ("cluster", "state", "region", "nodes", "pods ready", "deployments", "address"):
-        table.add_column(column)
-    for name, member in federation.members.items():
-        if member.cluster.failed:
-            state = "[red]failed[/red]"
-        elif federation.is_ready(name):
-            state = "[green]ready[/green]"
-        else:
-            state = "[yellow]not ready[/yellow]"
-        counts = ("-", "-", "-") if member.cluster.failed else await _counts(member)
-        table.add_row(name, state, member.settings.region, *counts, member.server.api.url)
-    return table
-
-
-async def _counts(member: SimulatedMember) -> tuple[str, str, str]:
-    try:
-        nodes = (await member.client.list(NODES)).items
-        pods = (await member.client.list(PODS)).items
-        deployments = (await member.client.list(DEPLOYMENTS)).items
-    except (ApiError, Unreachable):
-        return "?", "?", "?"
-    ready = sum(
-        any(
-            each["type"] == "Ready" and each["status"] == "True"
-            for each in dig(pod, "status", "conditions", default=[])
-        )
-        for pod in pods
-    )
-    return str(len(nodes)), f"{ready}/{len(pods)}", str(len(deployments))

@@ -26,6 +26,8 @@ class JsonPatchError(ValueError):
 def apply_json_patch(obj: Any, ops: Sequence[Obj]) -> Any:
     """Return the object after all operations, leaving the given one untouched; raises JsonPatchError."""
     for op in ops:
+        if not isinstance(op, dict):
+            raise JsonPatchError("Unexpected kind: unknown")
         apply = _OPERATIONS.get(str(op.get("op")))
         if apply is None:
             raise JsonPatchError(f"Unexpected kind: {op.get('op', 'unknown')}")

@@ -12,7 +12,17 @@ _NODES_PER_CLUSTER = 4096
 
 def load_balancer_network(index: int) -> IPv4Network:
     """Return the loopback network of a cluster's load balancers."""
-    return IPv4Network(f"127.{10 + index}.0.0/16")
+    return IPv4Network(f"127.{10 + index}.0.0/17")
+
+
+def ingress_network(index: int) -> IPv4Network:
+    """Return the loopback network of a cluster's Ingresses."""
+    return IPv4Network(f"127.{10 + index}.128.0/18")
+
+
+def gateway_network(index: int) -> IPv4Network:
+    """Return the loopback network of a cluster's Gateways."""
+    return IPv4Network(f"127.{10 + index}.192.0/18")
 
 
 def pod_network(index: int) -> IPv4Network:

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
-import structlog
-
+from hanse.kube.log import Log
 from hanse.kube.manifest import Key
 
 _LONGEST_REQUEST_BYTES = 16 * 1024
 _PATIENCE_SECONDS = 10.0
-log = structlog.get_logger("hanse")
+log = Log("hanse")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from hanse.kube.manifest import Key, Obj, dig, is_deleting, uid_of
 from hanse.kube.resources import SERVICES
 from hanse.simulator.networking.addresses import AddressPool, load_balancer_network
 from hanse.simulator.networking.listeners import Front, Listeners
+from hanse.simulator.networking.providers import Provider, read_address, told_address
 from hanse.simulator.networking.selection import ready_pods
 from hanse.simulator.world import World
 from hanse.simulator.writing import write_status
@@ -25,6 +26,8 @@ class LoadBalancers:
         self.listeners = Listeners(world.settings.name, self._backends)
         self._client = world.client
         self._pods = world.pods
+        self._name = world.settings.name
+        self._provider = world.settings.load_balancers
         self._pool = AddressPool(load_balancer_network(world.settings.index))
         self._uids: dict[Key, str] = {}
         self._cache = world.cache(SERVICES)
@@ -45,7 +48,8 @@ class LoadBalancers:
 
     async def _reconcile(self, key: Key) -> None:
         service = self._cache.get(key)
-        if service is None or is_deleting(service) or not wants_address(service):
+        unwanted = self._provider is Provider.NONE or service is None or not wants_address(service)
+        if service is None or is_deleting(service) or unwanted:
             self.listeners.close(key)
             if service is not None and address_of(service):
                 self._pool.release(uid_of(service))
@@ -53,9 +57,9 @@ class LoadBalancers:
                 await write_status(self._client, SERVICES, service, status)
             return
         address = self._pool.take(uid_of(service))
-        if address_of(service) != address:
-            status = {**(service.get("status") or {}), "loadBalancer": {"ingress": [{"ip": address, "ipMode": "VIP"}]}}
-            await write_status(self._client, SERVICES, service, status)
+        told = told_address(self._provider, address, self._name)
+        status = {**(service.get("status") or {}), "loadBalancer": {"ingress": [told]}}
+        await write_status(self._client, SERVICES, service, status)
         await self.listeners.open(key, Front(address, tcp_ports(service)))
 
     def _backends(self, key: Key) -> list[str]:
@@ -70,9 +74,9 @@ def wants_address(service: Obj) -> bool:
 
 
 def address_of(service: Obj) -> str:
-    """Return the load-balancer address that a Service's status shows, "" where there is none."""
+    """Return the load-balancer address that a Service's status shows, be it by name; "" where there is none."""
     ingress: list[Obj] = dig(service, "status", "loadBalancer", "ingress", default=[])
-    return str(ingress[0].get("ip") or "") if ingress else ""
+    return read_address(ingress[0]) if ingress else ""
 
 
 def tcp_ports(service: Obj) -> frozenset[int]:

@@ -32,9 +32,11 @@ class Machine:
     address: str
     labels: dict[str, str]
     capacity: dict[str, str]
+    # Where on loopback its kubelet answers; 0 where nothing does.
+    kubelet_port: int = 0
 
 
-def machines_of(settings: ClusterSettings) -> dict[str, Machine]:
+def machines_of(settings: ClusterSettings, kubelet_port: int = 0) -> dict[str, Machine]:
     """Return the nodes of a cluster by name; its zones take turns."""
     found = {}
     for position in range(settings.nodes):
@@ -50,7 +52,7 @@ def machines_of(settings: ClusterSettings) -> dict[str, Machine]:
             "pods": str(settings.pods),
             "ephemeral-storage": "100Gi",
         }
-        found[name] = Machine(name, node_address(settings.index, position), labels, capacity)
+        found[name] = Machine(name, node_address(settings.index, position), labels, capacity, kubelet_port)
     return found
 
 
@@ -92,13 +94,17 @@ def node_status(machine: Machine, before: Obj, now: str) -> Obj:
         "capacity": machine.capacity,
         "allocatable": machine.capacity,
         "conditions": conditions,
-        "addresses": [
-            {"type": "InternalIP", "address": machine.address},
-            {"type": "Hostname", "address": machine.name},
-        ],
-        "daemonEndpoints": dig(before, "daemonEndpoints", default={"kubeletEndpoint": {"Port": 10250}}),
+        "addresses": _addresses(machine),
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": machine.kubelet_port or 10250}},
         "nodeInfo": _node_info(machine, dig(before, "nodeInfo", default={})),
     }
+
+
+def _addresses(machine: Machine) -> list[Obj]:
+    if machine.kubelet_port:
+        # A host name would be asked for first, and nobody could resolve it.
+        return [{"type": "InternalIP", "address": "127.0.0.1"}]
+    return [{"type": "InternalIP", "address": machine.address}, {"type": "Hostname", "address": machine.name}]
 
 
 def _node_info(machine: Machine, before: Obj) -> Obj:

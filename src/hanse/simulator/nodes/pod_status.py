@@ -1,175 +1,249 @@
-"""What a kubelet reports of a pod: being created, running, crashed; and in which stage a pod is found."""
+"""What a kubelet reports of a pod: where it stands, step by step from its arrival to its end."""
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from dataclasses import dataclass
 
-from hanse.kube.conditions import condition, merge_conditions
-from hanse.kube.manifest import Obj, dig, is_deleting, uid_of
-
-_FIRST_BACKOFF_SECONDS = 10.0
-_LAST_BACKOFF_SECONDS = 300.0
-
-
-class Stage(Enum):
-    """What a kubelet has to do with a pod of its node."""
-
-    ARRIVED = auto()
-    CREATING = auto()
-    RUNNING = auto()
-    CRASHED = auto()
-    FINISHED = auto()
-    STOPPING = auto()
+from hanse.kube.conditions import condition, find_condition, is_true, merge_conditions
+from hanse.kube.manifest import Obj, dig
+from hanse.simulator.nodes.conduct import course_of, failing_probes, scarce_resource
+from hanse.simulator.nodes.containers import (
+    KILLED,
+    TERMINATED,
+    Circumstances,
+    advance,
+    ended,
+    known,
+    restarts_after,
+    waiting,
+)
+from hanse.simulator.nodes.stopwatch import Stopwatch
 
 
-def stage_of(pod: Obj) -> Stage:
-    """Tell from a pod's manifest alone where it stands, so that a kubelet can take over at any moment."""
-    status = pod.get("status") or {}
-    phase = status.get("phase") or "Pending"
-    containers: list[Obj] = status.get("containerStatuses") or []
-    if is_deleting(pod):
-        return Stage.STOPPING
-    if phase in ("Succeeded", "Failed"):
-        return Stage.FINISHED
-    if phase == "Pending":
-        return Stage.CREATING if containers else Stage.ARRIVED
-    if all("running" in (entry.get("state") or {}) for entry in containers):
-        return Stage.RUNNING
-    return Stage.CRASHED
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The node as its pods see it, at this moment."""
+
+    address: str
+    pod_address: str
+    start_seconds: float
+    now: str
 
 
-def creating_status(pod: Obj, host_address: str, now: str) -> Obj:
-    """Return the status of a pod whose containers are being made."""
-    spec = pod["spec"]
-    names = ", ".join(container["name"] for container in spec["containers"])
-    message = f"containers with unready status: [{names}]"
-    status = {
-        "phase": "Pending",
-        "hostIP": host_address,
-        "hostIPs": [{"ip": host_address}],
-        "startTime": dig(pod, "status", "startTime", default=now),
-        "containerStatuses": [_container(pod, entry, _waiting("ContainerCreating")) for entry in spec["containers"]],
-    }
-    if spec.get("initContainers"):
-        waiting = _waiting("PodInitializing")
-        status["initContainerStatuses"] = [_container(pod, entry, waiting) for entry in spec["initContainers"]]
-    return _merged(pod, status, _conditions(sandbox=False, unready=message), now)
+def is_finished(pod: Obj) -> bool:
+    """Tell whether a pod's containers have ended for good."""
+    return dig(pod, "status", "phase") in ("Succeeded", "Failed")
 
 
-def running_status(pod: Obj, address: str, now: str) -> Obj:
-    """Return the status of a pod whose containers run and are ready; those that had crashed have restarted."""
-    spec = pod["spec"]
-    status: Obj = {
-        "phase": "Running",
-        "podIP": address,
-        "podIPs": [{"ip": address}],
-        "containerStatuses": [_started(pod, entry, now) for entry in spec["containers"]],
-    }
-    if spec.get("initContainers"):
-        status["initContainerStatuses"] = [_initialised(pod, entry, now) for entry in spec["initContainers"]]
-    return _merged(pod, status, _conditions(sandbox=True), now)
-
-
-def crashed_status(pod: Obj, now: str) -> Obj:
-    """Return the status of a running pod whose containers have all just exited with an error."""
-    spec = pod["spec"]
-    names = ", ".join(container["name"] for container in spec["containers"])
-    status: Obj = {"containerStatuses": [_crashed(pod, entry, now) for entry in spec["containers"]]}
-    if spec.get("restartPolicy") == "Never":
-        status["phase"] = "Failed"
-    message = f"containers with unready status: [{names}]"
-    return _merged(pod, status, _conditions(sandbox=True, unready=message), now)
-
-
-def backoff_seconds(pod: Obj) -> float:
-    """Return how long a crashed pod waits before it is restarted: not at all at first, then longer each time."""
-    restarts = restarts_of(pod)
-    if restarts == 0:
-        return 0.0
-    return min(_FIRST_BACKOFF_SECONDS * 2.0 ** (restarts - 1), _LAST_BACKOFF_SECONDS)
-
-
-def restarts_of(pod: Obj) -> int:
-    """Return how often the most restarted container of a pod was restarted."""
+def is_running(pod: Obj) -> bool:
+    """Tell whether any container of a pod runs."""
     entries: list[Obj] = dig(pod, "status", "containerStatuses", default=[])
-    return max((int(entry.get("restartCount") or 0) for entry in entries), default=0)
+    return any("running" in (entry.get("state") or {}) for entry in entries)
 
 
-def _merged(pod: Obj, changes: Obj, conditions: list[Obj], now: str) -> Obj:
-    before = pod.get("status") or {}
-    return {**before, **changes, "conditions": merge_conditions(before.get("conditions"), conditions, now)}
+def next_status(pod: Obj, host: Host, watch: Stopwatch) -> Obj:
+    """Return what is true of a pod now that is neither finished nor being deleted."""
+    status = pod.get("status") or {}
+    if not status.get("containerStatuses"):
+        return _arrived(pod, host)
+    if not status.get("podIP") and not watch.due("sandbox", host.start_seconds):
+        return dict(status)
+    resource = scarce_resource(pod)
+    if resource:
+        return _ended_by_kubelet(pod, host, "Evicted", f"The node was low on resource: {resource}. ")
+    limit = pod["spec"].get("activeDeadlineSeconds")
+    if limit is not None and watch.due("deadline", float(limit)):
+        told = "Pod was active on the node longer than the specified deadline"
+        return _ended_by_kubelet(pod, host, "DeadlineExceeded", told)
+    return _lived(pod, host, watch)
 
 
-def _conditions(*, sandbox: bool, unready: str = "") -> list[Obj]:
-    states = [("PodReadyToStartContainers", sandbox), ("Initialized", True), ("Ready", not unready)]
-    states += [("ContainersReady", not unready), ("PodScheduled", True)]
+def crashed_status(pod: Obj, host: Host) -> Obj:
+    """Return the status of a pod whose running containers have all just exited with an error."""
+    entries = [
+        ended(entry, _around(pod, container, host, sidecar=False), 1)
+        if "running" in (entry.get("state") or {})
+        else entry
+        for container, entry in _mains(pod)
+    ]
+    return _told(pod, host, dig(pod, "status", "initContainerStatuses", default=[]), entries)
+
+
+def stopped_status(pod: Obj, host: Host) -> Obj:
+    """Return the last status of a pod that was told to stop while its containers ran."""
+    mains = [
+        ended(entry, _around(_never_again(pod), container, host, sidecar=False), TERMINATED)
+        if "running" in (entry.get("state") or {})
+        else entry
+        for container, entry in _mains(pod)
+    ]
+    unready = [entry["name"] for entry in mains]
+    changes = {"phase": "Failed", "containerStatuses": mains}
+    conditions = _conditions(pod, sandbox=False, initialized=True, unready=unready, done=True)
+    return _merged(pod, changes, conditions, host)
+
+
+def _never_again(pod: Obj) -> Obj:
+    return {**pod, "spec": {**pod["spec"], "restartPolicy": "Never"}}
+
+
+def _arrived(pod: Obj, host: Host) -> Obj:
+    spec = pod["spec"]
+    reason = "PodInitializing" if spec.get("initContainers") else "ContainerCreating"
+    changes: Obj = {
+        "phase": "Pending",
+        "hostIP": host.address,
+        "hostIPs": [{"ip": host.address}],
+        "startTime": dig(pod, "status", "startTime", default=host.now),
+        "containerStatuses": [waiting(pod, entry, reason) for entry in spec["containers"]],
+    }
+    if spec.get("initContainers"):
+        changes["initContainerStatuses"] = [waiting(pod, entry, reason) for entry in spec["initContainers"]]
+    unready = [entry["name"] for entry in spec["containers"]]
+    conditions = _conditions(pod, sandbox=False, initialized=not spec.get("initContainers"), unready=unready)
+    return _merged(pod, changes, conditions, host)
+
+
+def _lived(pod: Obj, host: Host, watch: Stopwatch) -> Obj:
+    """Advance the init containers one after the other, then the others together."""
+    first, initialized = [], True
+    for container in pod["spec"].get("initContainers") or ():
+        before = known(pod, container["name"]) or waiting(pod, container, "PodInitializing")
+        sidecar = container.get("restartPolicy") == "Always"
+        around = _around(pod, container, host, sidecar=sidecar)
+        over = not sidecar and _exit_code(before) == 0
+        entry = before if over or not initialized else advance(container, before, around, watch)
+        first.append(_completed(entry))
+        initialized = initialized and (entry["started"] if sidecar else _exit_code(entry) == 0)
+    mains = []
+    for container, before in _mains(pod):
+        around = _around(pod, container, host, sidecar=False)
+        mains.append(advance(container, before, around, watch) if initialized else before)
+    return _told(pod, host, first, mains)
+
+
+def _mains(pod: Obj) -> list[tuple[Obj, Obj]]:
+    containers = pod["spec"]["containers"]
+    return [(entry, known(pod, entry["name"]) or waiting(pod, entry, "ContainerCreating")) for entry in containers]
+
+
+def _around(pod: Obj, container: Obj, host: Host, *, sidecar: bool) -> Circumstances:
+    is_init = any(entry["name"] == container["name"] for entry in pod["spec"].get("initContainers") or ())
+    may_end = (is_init and not sidecar) or pod["spec"].get("restartPolicy", "Always") != "Always"
+    course = course_of(pod, container, may_end=may_end)
+    if is_init and not sidecar:
+        # What comes before the others is there to end, and has succeeded once it ended well.
+        bare = not container.get("command") and not container.get("args")
+        course = course_of({"metadata": {}}, {**container, "command": ["true"]} if bare else container, may_end=True)
+    return Circumstances(pod, course, sidecar, host.start_seconds, failing_probes(pod), host.now)
+
+
+def _exit_code(entry: Obj) -> int | None:
+    code = dig(entry, "state", "terminated", "exitCode")
+    return None if code is None else int(code)
+
+
+def _completed(entry: Obj) -> Obj:
+    return {**entry, "ready": True} if _exit_code(entry) == 0 else entry
+
+
+def _told(pod: Obj, host: Host, first: list[Obj], mains: list[Obj]) -> Obj:
+    phase = _phase(pod, host, first, mains)
+    done = phase in ("Succeeded", "Failed")
+    initialized = all(_exit_code(entry) == 0 or entry.get("started") for entry in first)
+    unready = [entry["name"] for entry in (*first, *mains) if not entry["ready"]]
+    changes: Obj = {"phase": phase, "containerStatuses": mains}
+    if first:
+        changes["initContainerStatuses"] = first
+    if host.pod_address:
+        changes |= {"podIP": host.pod_address, "podIPs": [{"ip": host.pod_address}]}
+    conditions = _conditions(
+        pod, sandbox=not done, initialized=initialized, unready=unready, completed=phase == "Succeeded", done=done
+    )
+    return _merged(pod, changes, conditions, host)
+
+
+def _phase(pod: Obj, host: Host, first: list[Obj], mains: list[Obj]) -> str:
+    policy = pod["spec"].get("restartPolicy", "Always")
+    if policy == "Never" and any(_exit_code(entry) not in (None, 0) for entry in first if not _is_sidecar(pod, entry)):
+        return "Failed"
+    codes = [_exit_code(entry) for entry in mains]
+    over = [
+        code is not None and not restarts_after(_around(pod, entry, host, sidecar=False), code)
+        for entry, code in zip(pod["spec"]["containers"], codes, strict=True)
+    ]
+    if all(over):
+        return "Succeeded" if not any(codes) else "Failed"
+    begun = any("waiting" not in (entry.get("state") or {}) or entry.get("lastState") for entry in mains)
+    return "Running" if begun else "Pending"
+
+
+def _is_sidecar(pod: Obj, entry: Obj) -> bool:
+    containers = pod["spec"].get("initContainers") or ()
+    return any(one["name"] == entry["name"] and one.get("restartPolicy") == "Always" for one in containers)
+
+
+def _ended_by_kubelet(pod: Obj, host: Host, reason: str, message: str) -> Obj:
+    mains = [
+        ended(entry, _around(_never_again(pod), container, host, sidecar=False), KILLED)
+        if "running" in (entry.get("state") or {})
+        else entry
+        for container, entry in _mains(pod)
+    ]
+    unready = [entry["name"] for entry in mains]
+    changes = {"phase": "Failed", "reason": reason, "message": message, "containerStatuses": mains}
+    conditions = _conditions(pod, sandbox=False, initialized=True, unready=unready, done=True)
+    return _merged(pod, changes, conditions, host)
+
+
+def _conditions(
+    pod: Obj, *, sandbox: bool, initialized: bool, unready: list[str], completed: bool = False, done: bool = False
+) -> list[Obj]:
+    trouble = ("", "")
+    if done:
+        trouble = ("PodCompleted" if completed else "PodFailed", "")
+    elif unready:
+        trouble = ("ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]")
+    states = [
+        ("PodReadyToStartContainers", sandbox, ("", "")),
+        ("Initialized", initialized, ("", "") if initialized else _incomplete(pod)),
+        ("Ready", not any(trouble) and not _closed_gates(pod), trouble if any(trouble) else _gate_trouble(pod)),
+        ("ContainersReady", not any(trouble), trouble),
+        ("PodScheduled", True, ("", "")),
+    ]
     found = []
-    for kind, holds in states:
-        entry = condition(kind, holds, "" if holds else "ContainersNotReady", "" if holds else unready)
+    for kind, holds, (reason, message) in states:
+        entry = condition(kind, holds, reason, message)
         found.append({field: value for field, value in entry.items() if value})
     return found
 
 
-def _waiting(reason: str, message: str = "") -> Obj:
-    waiting = {"reason": reason, "message": message} if message else {"reason": reason}
-    return {"waiting": waiting}
+def _incomplete(pod: Obj) -> tuple[str, str]:
+    names = [entry["name"] for entry in pod["spec"].get("initContainers") or ()]
+    open_ones = [name for name in names if _exit_code(known(pod, name)) != 0]
+    return "ContainersNotInitialized", f"containers with incomplete status: [{' '.join(open_ones)}]"
 
 
-def _known(pod: Obj, name: str) -> Obj:
-    entries: list[Obj] = dig(pod, "status", "containerStatuses", default=[])
-    return next((entry for entry in entries if entry.get("name") == name), {})
+def _closed_gates(pod: Obj) -> list[str]:
+    gates = [gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ()]
+    return [gate for gate in gates if not is_true(dig(pod, "status", "conditions"), gate)]
 
 
-def _container(pod: Obj, container: Obj, state: Obj, *, ready: bool = False) -> Obj:
-    before = _known(pod, container["name"])
-    made = {
-        "name": container["name"],
-        "image": container.get("image", ""),
-        "imageID": "",
-        "ready": ready,
-        "started": ready,
-        "restartCount": before.get("restartCount", 0),
-        "state": state,
-        "lastState": before.get("lastState") or {},
-    }
-    if ready:
-        made["imageID"] = f"simulated://{made['image']}"
-        made["containerID"] = _container_id(pod, container["name"], made["restartCount"])
-    return made
+def _gate_trouble(pod: Obj) -> tuple[str, str]:
+    closed = _closed_gates(pod)
+    if not closed:
+        return "", ""
+    return "ReadinessGatesNotReady", f'the status of pod readiness gate "{closed[0]}" is not "True"'
 
 
-def _container_id(pod: Obj, name: str, restarts: int) -> str:
-    return f"simulated://{uid_of(pod)}/{name}/{restarts}"
+def _merged(pod: Obj, changes: Obj, conditions: list[Obj], host: Host) -> Obj:
+    before = pod.get("status") or {}
+    known_ones: list[Obj] = before.get("conditions") or []
+    # What is said already stays as the server has it, with the fields that it adds.
+    news = [entry for entry in conditions if not _is_said(entry, find_condition(known_ones, entry["type"]))]
+    return {**before, **changes, "conditions": merge_conditions(known_ones, news, host.now)}
 
 
-def _started(pod: Obj, container: Obj, now: str) -> Obj:
-    before = _known(pod, container["name"])
-    state = before.get("state") or {}
-    if "running" in state:
-        return before
-    made = _container(pod, container, {"running": {"startedAt": now}}, ready=True)
-    crashed = "terminated" in state or dig(state, "waiting", "reason") == "CrashLoopBackOff"
-    if crashed:
-        made["restartCount"] += 1
-        made["containerID"] = _container_id(pod, container["name"], made["restartCount"])
-        if "terminated" in state:
-            made["lastState"] = {"terminated": state["terminated"]}
-    return made
-
-
-def _initialised(pod: Obj, container: Obj, now: str) -> Obj:
-    state = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}}
-    return {**_container(pod, container, state, ready=True), "started": False}
-
-
-def _crashed(pod: Obj, container: Obj, now: str) -> Obj:
-    before = _known(pod, container["name"])
-    started = dig(before, "state", "running", "startedAt", default=now)
-    ended = {"exitCode": 1, "reason": "Error", "startedAt": started, "finishedAt": now}
-    if before.get("containerID"):
-        ended["containerID"] = before["containerID"]
-    made = {**before, "ready": False, "started": False}
-    if backoff_seconds(pod) and pod["spec"].get("restartPolicy") != "Never":
-        message = f"back-off {backoff_seconds(pod):g}s restarting failed container={container['name']}"
-        return {**made, "state": _waiting("CrashLoopBackOff", message), "lastState": {"terminated": ended}}
-    return {**made, "state": {"terminated": ended}}
+def _is_said(entry: Obj, before: Obj | None) -> bool:
+    fields = ("status", "reason", "message")
+    return before is not None and all((before.get(field) or "") == (entry.get(field) or "") for field in fields)

@@ -8,6 +8,7 @@ from hanse.kube.errors import AlreadyExists, NotFound
 from hanse.kube.manifest import Key, Obj, dig, labels_of, owner_reference
 from hanse.kube.resources import LEASES, NODES
 from hanse.kube.runtime import micro_timestamp, timestamp
+from hanse.simulator.faults.node_troubles import REVIVAL_SECONDS
 from hanse.simulator.nodes.machines import Machine, machines_of, node_manifest, node_status
 from hanse.simulator.world import SHORTEST_WAIT_SECONDS, World
 from hanse.simulator.writing import write, write_status
@@ -29,7 +30,8 @@ class Nodes:
         self.controller = world.controller("node", self._reconcile)
         self._client = world.client
         self._runtime = world.runtime
-        self._machines = machines_of(world.settings)
+        self._machines = machines_of(world.settings, world.kubelet_port)
+        self._troubles = world.troubles
         self._cache = world.cache(NODES)
         self._lifts_taints = lifts_taints
         self._renewed: dict[str, float] = {}
@@ -47,6 +49,8 @@ class Nodes:
             self.controller.queue.add(key)
 
     async def _reconcile(self, key: Key) -> float:
+        if self._troubles.is_lost(key.name):
+            return REVIVAL_SECONDS
         machine = self._machines[key.name]
         now = timestamp(self._runtime.now())
         node = self._cache.get(key)

@@ -107,7 +107,8 @@ class Deployments:
 
     async def _create(self, deployment: Obj, replica_set: Obj) -> None:
         try:
-            await self._client.create(REPLICASETS, replica_set)
+            # The next step is reckoned from all sizes: it must not be from those before this one.
+            self._replica_sets.remember(await self._client.create(REPLICASETS, replica_set))
         except AlreadyExists:
             there = await self._client.find(REPLICASETS, name_of(replica_set), namespace_of(replica_set))
             if there is None or (controller_uid(there) == uid_of(deployment) and same_template(deployment, there)):
@@ -126,7 +127,7 @@ class Deployments:
             patch["spec"]["replicas"] = change.replicas
         if change.min_ready_seconds is not None:
             patch["spec"]["minReadySeconds"] = change.min_ready_seconds
-        await write(self._client, REPLICASETS, change.replica_set, patch)
+        self._replica_sets.remember(await write(self._client, REPLICASETS, change.replica_set, patch))
         if change.replicas is not None:
             before = dig(change.replica_set, "spec", "replicas", default=0)
             await self._tell_scaling(deployment, name_of(change.replica_set), before, change.replicas)

@@ -38,7 +38,7 @@ def plan_replicas(
     leaving: Collection[Key] = (),
 ) -> ReplicaPlan:
     """Compare the pods of a ReplicaSet with what it asks for; what is coming or leaving counts as done."""
-    selector = LabelSelector.from_object(dig(replica_set, "spec", "selector"))
+    selector = selector_of(replica_set)
     deleting = bool(replica_set["metadata"].get("deletionTimestamp"))
     mine = list(owned)
     released = tuple(pod for pod in mine if not selector.matches(pod.labels) and not pod.deleting)
@@ -58,6 +58,14 @@ def plan_replicas(
         delete=tuple(removal_order(active)[: min(surplus, BURST_REPLICAS)]) if surplus > 0 else (),
         create=min(-surplus, BURST_REPLICAS) if surplus < 0 else 0,
     )
+
+
+def selector_of(workload: Obj) -> LabelSelector:
+    """Return which pods are a workload's; a ReplicationController's selector is a plain set of labels."""
+    selector = dig(workload, "spec", "selector")
+    if workload.get("kind") == "ReplicationController":
+        return LabelSelector.from_labels(selector or {})
+    return LabelSelector.from_object(selector)
 
 
 def wanted_replicas(workload: Obj) -> int:
@@ -99,9 +107,10 @@ def replica_set_status(replica_set: Obj, plan: ReplicaPlan, *, now: float, stamp
     status: Obj = {
         "replicas": len(plan.active),
         **{name: count for name, count in counts.items() if count},
-        "terminatingReplicas": plan.terminating,
         "observedGeneration": replica_set["metadata"].get("generation", 0),
     }
+    if replica_set.get("kind") != "ReplicationController":
+        status["terminatingReplicas"] = plan.terminating
     before: list[Obj] = dig(replica_set, "status", "conditions", default=[])
     conditions = [entry for entry in before if entry.get("type") != "ReplicaFailure"]
     if failure:

@@ -4,11 +4,23 @@ The engine knows no foreign types, so a quantity, an address, a URL or a version
 key: equality then holds where the values are equal, and a function refuses what is not its own.
 """
 
-from hanse.apiserver.cel.library import authorizer, formats, lists, network, patches, quantities, texts, urls, versions
+from hanse.apiserver.cel.library import (
+    authorizer,
+    formats,
+    lists,
+    maps,
+    network,
+    patches,
+    quantities,
+    texts,
+    urls,
+    versions,
+)
 from hanse.apiserver.cel.library.function import Function
 
 FUNCTIONS: tuple[Function, ...] = (
     *lists.FUNCTIONS,
+    *maps.FUNCTIONS,
     *texts.FUNCTIONS,
     *urls.FUNCTIONS,
     *network.FUNCTIONS,

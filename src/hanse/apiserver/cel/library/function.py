@@ -18,6 +18,8 @@ class Function:
     gives: str
     body: Callable[..., Any]
     member: bool = True
+    overload: str = ""
+    """The name by which the engine knows it among others of its name; "" where any will do."""
 
 
 def opaque(value: Any, kind: str) -> Any:

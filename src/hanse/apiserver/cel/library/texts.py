@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import re
-
+from hanse.apiserver.cel import regex
 from hanse.apiserver.cel.library.function import Function
 
 
 def _find(text: str, pattern: str) -> str:
-    found = _compiled(pattern).search(text)
-    return found.group() if found else ""
+    try:
+        return regex.find(text, pattern)
+    except regex.IllegalPattern as error:
+        raise ValueError(f"Illegal regex: {error}") from None
 
 
 def _find_all(text: str, pattern: str) -> list[str]:
-    return [found.group() for found in _compiled(pattern).finditer(text)]
+    try:
+        return regex.find_all(text, pattern)
+    except regex.IllegalPattern as error:
+        raise ValueError(f"Illegal regex: {error}") from None
 
 
 def _find_some(text: str, pattern: str, limit: int) -> list[str]:
     found = _find_all(text, pattern)
     return found if limit < 0 else found[:limit]
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"Illegal regex: {error}") from None
 
 
 FUNCTIONS = (

@@ -1,0 +1,53 @@
+"""YAML that a command is given: read, or refused in one sentence that names the option and the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hanse.cli.failures import Misuse
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def read_yaml(path: Path, option: str) -> Any:
+    """Return the one document of a file; raises Misuse."""
+    documents = _documents(path, option)
+    return documents[0] if documents else None
+
+
+def read_manifests(paths: Iterable[Path], option: str) -> Iterator[dict[str, Any]]:
+    """Yield the manifests of files and folders, Lists unpacked; raises Misuse."""
+    for given in paths:
+        files = sorted(one for one in given.rglob("*") if one.suffix in _SUFFIXES) if given.is_dir() else [given]
+        if not files:
+            raise Misuse(f"{option}: there is no manifest in {given}; its files must end in {', '.join(_SUFFIXES)}")
+        for path in files:
+            for document in _documents(path, option):
+                yield from _unpacked(document, path, option)
+
+
+def _unpacked(document: Any, path: Path, option: str) -> Iterator[dict[str, Any]]:
+    if document is None:
+        return
+    if not isinstance(document, dict) or not document.get("apiVersion") or not document.get("kind"):
+        raise Misuse(f"{option}: {path}: every manifest needs apiVersion and kind")
+    if document["kind"] == "List":
+        for item in document.get("items") or ():
+            yield from _unpacked(item, path, option)
+        return
+    yield document
+
+
+def _documents(path: Path, option: str) -> list[Any]:
+    import yaml
+
+    try:
+        return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise Misuse(f"{option}: {path} cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" (line {mark.line + 1})" if mark else ""
+        raise Misuse(f"{option}: {path} is not valid YAML{line}") from error

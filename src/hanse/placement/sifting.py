@@ -1,0 +1,140 @@
+"""Which clusters may be used at all: what was asked for, whether they can take work, and what they put up with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hanse.placement.ask import ClusterTerm
+from hanse.placement.candidate import Candidate, Taint, Toleration
+from hanse.placement.cluster_selector import in_words
+from hanse.placement.work import Refused, Work
+
+# A cordon is tolerated like any taint, as Kubernetes has it for nodes.
+CORDON = Taint("cluster.hanse.dev/unschedulable")
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """The clusters that are left, and why the others are not.
+
+    `waiting` are lost clusters whose share is not given to others yet, `frozen` those that keep what they have and take
+    nothing more, `avoided` those that are used only where the others do not suffice. `until` is the moment at which
+    the passing of time changes this.
+    """
+
+    usable: int
+    refused: tuple[Refused, ...] = ()
+    waiting: int = 0
+    frozen: int = 0
+    avoided: int = 0
+    until: float | None = None
+
+
+def sift(work: Work) -> Sifted:
+    """Leave out the clusters that may not be used."""
+    fleet, term = work.fleet, work.placement.clusters
+    asked = fleet.within(term)
+    refused: list[Refused] = []
+    if asked != fleet.everyone:
+        refused.append(Refused(fleet.everyone & ~asked, lambda slot: outside(fleet[slot], term)))
+    lost = asked & (fleet.refused | fleet.named(work.state.refusals))
+    waiting, until = _waiting(work, lost)
+    if lost:
+        refused.append(Refused(lost, lambda slot: _lost(work, waiting, slot), keep=True))
+    usable = asked & ~lost
+    closed = 0 if any(each.covers(CORDON) for each in work.placement.tolerations) else usable & fleet.cordoned
+    cordoned = closed & ~work.holders
+    if cordoned:
+        refused.append(Refused(cordoned, lambda _slot: "it is cordoned and takes no new work"))
+    frozen = closed & work.holders
+    usable &= ~cordoned
+    judged = _taints(work, usable)
+    moments = [moment for moment in (until, judged.until) if moment is not None]
+    return Sifted(
+        judged.usable,
+        (*refused, *judged.refused),
+        waiting,
+        frozen | judged.frozen,
+        judged.avoided,
+        min(moments, default=None),
+    )
+
+
+def outside(candidate: Candidate, term: ClusterTerm) -> str:
+    """Say why a cluster does not belong to a term."""
+    if candidate.name in term.excluded:
+        return "it is excluded by name"
+    if term.names is not None and candidate.name not in term.names:
+        return f"only {', '.join(sorted(term.names)) or 'no cluster'} may be used"
+    unmet = term.selector.unmet(candidate.labels)
+    if unmet is None:
+        return "it may not be used"
+    have = candidate.labels.get(unmet.key)
+    found = f"its {unmet.key} is {have}" if have is not None else f"it has no label {unmet.key}"
+    return f"the cluster selector asks for {in_words(unmet)}, and {found}"
+
+
+def _waiting(work: Work, lost: int) -> tuple[int, float | None]:
+    """Return the lost clusters that are still waited for, and when the first of them no longer is."""
+    after = work.placement.failover.after_seconds
+    if after is None:
+        return lost, None
+    waiting, moments = 0, []
+    for slot in work.fleet.slots(lost) if after > 0 else ():
+        since = work.fleet[slot].refused_since
+        if since is not None and work.state.now < since + after:
+            waiting |= 1 << slot
+            moments.append(since + after)
+    return waiting, min(moments, default=None)
+
+
+def _lost(work: Work, waiting: int, slot: int) -> str:
+    candidate, after = work.fleet[slot], work.placement.failover.after_seconds
+    why = candidate.refusal or work.state.refusals[candidate.name]
+    if not waiting >> slot & 1:
+        return why
+    if after is None:
+        return f"{why}; its share is never given to others, since it may still run there"
+    return f"{why}; its share is given to others after {after:g} s"
+
+
+def _taints(work: Work, usable: int) -> Sifted:
+    kept_out, frozen, avoided, moments = 0, 0, 0, []
+    why: dict[int, Taint] = {}
+    tolerations = work.placement.tolerations
+    for slot in work.fleet.slots(usable & work.fleet.tainted):
+        bit, holds = 1 << slot, bool(work.holders >> slot & 1)
+        for taint in work.fleet[slot].taints:
+            limit = _tolerated_until(taint, tolerations)
+            if limit is None:
+                continue
+            if taint.effect == "PreferNoSchedule":
+                avoided |= bit
+            elif taint.effect == "NoSchedule" and holds:
+                frozen |= bit
+            elif taint.effect == "NoExecute" and holds and work.state.now < limit:
+                frozen |= bit
+                moments.append(limit)
+            else:
+                kept_out |= bit
+                why.setdefault(slot, taint)
+    refused = Refused(kept_out, lambda slot: f"its taint {why[slot]} is not tolerated")
+    return Sifted(
+        usable & ~kept_out,
+        (refused,) if kept_out else (),
+        frozen=frozen & ~kept_out,
+        avoided=avoided & ~work.holders & ~kept_out,
+        until=min(moments, default=None),
+    )
+
+
+def _tolerated_until(taint: Taint, tolerations: tuple[Toleration, ...]) -> float | None:
+    """Return until when a taint is put up with: None for ever, minus infinity not at all."""
+    covering = [toleration.seconds for toleration in tolerations if toleration.covers(taint)]
+    if not covering:
+        return float("-inf")
+    limits = [seconds for seconds in covering if seconds is not None]
+    if taint.effect != "NoExecute" or not limits:
+        return None
+    # Without a time on the taint nobody can tell when its time is over.
+    return None if taint.since is None else taint.since + min(limits)

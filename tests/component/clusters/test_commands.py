@@ -1,0 +1,203 @@
+"""The commands of the registry, typed against embedded API servers that are served over HTTPS."""
+
+import asyncio
+import stat
+import threading
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from hanse.api.clusters import CLUSTERS
+from hanse.api.names import MANAGED_LABEL, OWNER_ANNOTATION
+from hanse.apiserver import ApiServer, CertificateAuthority, Identity, MemoryStorage
+from hanse.apiserver.credentials import kubeconfig_cluster, kubeconfig_user
+from hanse.cli.control_plane import prepare_host
+from hanse.cli.main import main
+from hanse.kube.client import Client
+from hanse.kube.resources import CONFIGMAPS, SECRETS
+from hanse.kube.runtime import SystemRuntime
+
+ADMINISTRATOR = Identity("admin", ("system:masters",))
+
+
+class Servers:
+    """A host and two clusters on a thread of their own; `ask` runs a coroutine there."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+        self.clients = {}
+        self.servers = []
+        self.authority = CertificateAuthority.open(folder / "pki", runtime=SystemRuntime())
+        self.ask(self._open())
+
+    def ask(self, work):
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
+
+    async def _open(self):
+        runtime = SystemRuntime()
+        contexts = {}
+        for name in ("host", "east", "west"):
+            server = await ApiServer.open(name=name, storage=MemoryStorage(), runtime=runtime)
+            await server.serve(credentials=self.authority.serving(runtime=runtime))
+            self.servers.append(server)
+            self.clients[name] = Client(server.connect(ADMINISTRATOR), runtime)
+            cluster = kubeconfig_cluster(server.url, self.authority.certificate_pem)
+            contexts[name] = cluster, kubeconfig_user(token=server.token_for(ADMINISTRATOR))
+        await prepare_host(self.clients["host"])
+        document = {
+            "current-context": "host",
+            "clusters": [{"name": name, "cluster": cluster} for name, (cluster, _) in contexts.items()],
+            "users": [{"name": name, "user": user} for name, (_, user) in contexts.items()],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in contexts],
+        }
+        (self.folder / "config").write_text(yaml.safe_dump(document))
+
+    def close(self):
+        for server in self.servers:
+            self.ask(server.close())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    opened = Servers(tmp_path_factory.mktemp("registry"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def hanse(servers):
+    def hanse(*arguments):
+        host = ["--host-kubeconfig", str(servers.folder / "config"), "--host-context", "host"]
+        done = CliRunner().invoke(main, [*map(str, arguments), *host])
+        return done.exit_code, done.output
+
+    return hanse
+
+
+@pytest.fixture
+def joined(servers, hanse):
+    """Both clusters have joined, with service accounts of their own."""
+    code, told = hanse("join", "east", "west", "--kubeconfig", servers.folder / "config", "-l", "tier=gold")
+    assert code == 0, told
+    return servers
+
+
+def cluster(servers, name="east"):
+    return servers.ask(servers.clients["host"].get(CLUSTERS, name))
+
+
+def test_several_clusters_join_at_once_and_joining_again_renews(joined, hanse):
+    code, told = hanse("join", "east", "--kubeconfig", joined.folder / "config")
+
+    assert (code, told) == (0, "cluster east was a member already; its credentials are renewed\n")
+    assert cluster(joined, "west")["metadata"]["labels"] == {"tier": "gold"}
+    assert hanse("join", "east", "--rotate") == (0, "cluster east has a new token\n")
+
+
+def test_cordon_and_taints_are_written_once_and_taken_back(joined, hanse):
+    first = hanse("clusters", "cordon", "east"), hanse("clusters", "cordon", "east")
+    hanse("clusters", "taint", "east", "upgrade=tonight:NoSchedule")
+    spec = cluster(joined)["spec"]
+    shown = hanse("clusters", "-o", "wide")[1]
+    last = hanse("clusters", "uncordon", "east"), hanse("clusters", "taint", "east", "upgrade-")
+
+    assert [told for _, told in first] == ["cluster east cordoned\n", "cluster east unchanged\n"]
+    assert spec["unschedulable"] is True
+    assert [(each["key"], each["effect"], "timeAdded" in each) for each in spec["taints"]] == [
+        ("upgrade", "NoSchedule", True)
+    ]
+    assert "NotReady,SchedulingDisabled" in shown
+    assert "upgrade=tonight:NoSchedule" in shown
+    assert [code for code, _ in last] == [0, 0]
+    assert cluster(joined)["spec"].keys() & {"unschedulable", "taints"} == set()
+    assert hanse("clusters", "taint", "east", "upgrade")[0] == 2
+    assert hanse("clusters", "cordon", "nowhere")[0] == 1
+
+
+def test_contexts_are_shown_without_secrets_and_merged_with_them(joined, hanse, tmp_path):
+    target = tmp_path / "config"
+    target.write_text(yaml.safe_dump({"current-context": "mine", "contexts": [{"name": "mine", "context": {}}]}))
+
+    shown = yaml.safe_load(hanse("kubeconfig")[1])
+    raw = yaml.safe_load(hanse("kubeconfig", "east", "--raw")[1])
+    merging = hanse("kubeconfig", "--merge", target), hanse("kubeconfig", "--merge", target)
+    merged = yaml.safe_load(target.read_text())
+    target.write_text(target.read_text().replace("https://", "https://other."))
+    clash = hanse("kubeconfig", "--merge", target)
+
+    assert [each["name"] for each in shown["contexts"]] == ["federation", "east", "west"]
+    assert {each["user"]["token"] for each in shown["users"]} == {"<hidden>"}
+    assert raw["users"][0]["user"]["token"].count(".") == 2
+    assert [code for code, _ in merging] == [0, 0]
+    assert [each["name"] for each in merged["contexts"]] == ["mine", "federation", "east", "west"]
+    assert merged["current-context"] == "mine"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert clash[0] == 1
+    assert "--overwrite replaces them" in clash[1]
+
+
+def test_a_cluster_joins_by_a_secret_that_is_on_the_host(joined, hanse):
+
+    east = joined.ask(joined.clients["host"].get(SECRETS, "cluster-east", "hanse-system"))
+    metadata = {"name": "by-hand", "namespace": "default"}
+    joined.ask(joined.clients["host"].apply(SECRETS, {**_plain(east), "metadata": metadata}))
+
+    rehearsed = hanse("join", "third", "--secret", "default/by-hand", "--dry-run")
+    code, told = hanse("join", "third", "--secret", "default/by-hand")
+    spec = cluster(joined, "third")["spec"]
+    left = hanse("unjoin", "third", "--keep")
+
+    assert yaml.safe_load(rehearsed[1])["spec"] == spec
+    assert (code, told) == (0, "cluster third joined\n")
+    assert spec["authInfo"]["controller"] == {"kind": "Secret", "name": "by-hand", "namespace": "default"}
+    assert spec["kubernetesApiEndpoints"]["serverEndpoints"][0]["serverAddress"].startswith("https://127.0.0.1:")
+    assert left == (0, "cluster third has left the federation\n")
+    assert joined.ask(joined.clients["host"].find(SECRETS, "by-hand", "default")) is not None
+
+
+def _plain(secret):
+    return {"apiVersion": "v1", "kind": "Secret", "data": secret["data"], "type": "Opaque"}
+
+
+def test_leaving_asks_what_becomes_of_the_copies(joined, hanse):
+    owned = {"labels": {MANAGED_LABEL: "true"}, "annotations": {OWNER_ANNOTATION: "x"}}
+    copy = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "default", **owned}}
+    joined.ask(joined.clients["west"].create(CONFIGMAPS, copy))
+
+    refused = hanse("unjoin", "west")
+    told = hanse("unjoin", "west", "--keep")
+
+    assert refused[0] == 1
+    assert "has 1 (1 configmaps) copies" in refused[1]
+    assert told == (
+        0,
+        f"cluster west has left the federation\nin it stay 1 (1 configmaps) copies, labelled {MANAGED_LABEL}=true\n",
+    )
+    assert joined.ask(joined.clients["host"].find(CLUSTERS, "west")) is None
+    joined.ask(joined.clients["west"].delete(CONFIGMAPS, "c", "default"))
+
+
+def test_a_dead_cluster_leaves_only_by_force(joined, hanse):
+    patch = {
+        "spec": {
+            "kubernetesApiEndpoints": {
+                "serverEndpoints": [{"clientCIDR": "0.0.0.0/0", "serverAddress": "https://127.0.0.1:1"}]
+            }
+        }
+    }
+    joined.ask(joined.clients["host"].patch(CLUSTERS, "east", patch))
+
+    refused = hanse("unjoin", "east")
+    told = hanse("unjoin", "east", "--force")
+
+    assert refused[0] == 1
+    assert "--force lets it go and leaves what is in it" in refused[1]
+    assert told[0] == 0
+    assert "in it remains: the ClusterRole hanse:east and what belongs to it, and all copies" in told[1]
