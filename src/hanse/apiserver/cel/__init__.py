@@ -1,8 +1,8 @@
 """CEL, the expression language of CRD rules and admission policies, as a kube-apiserver speaks it.
 
 `compile_rule` gives a `Rule`; everything else in this package is what a Rule is made from: the types of the
-variables, the functions that Kubernetes adds to the language, and the sentences of its errors. The engine is the
-optional dependency `hanse[cel]`; without it `EngineMissing` is raised where an expression would be compiled.
+variables, the functions that Kubernetes adds to the language, and the sentences of its errors. Where the
+engine (cel-expr-python) is not built for a platform, `EngineMissing` is raised when an expression would be compiled.
 """
 
 from hanse.apiserver.cel.foreign import EngineMissing

@@ -12,7 +12,7 @@ class EngineMissing(Exception):
     """No CEL engine is installed."""
 
     def __init__(self) -> None:
-        super().__init__("CEL expressions need an engine that is not installed: install hanse[cel]")
+        super().__init__("CEL expressions need an engine that is not installed: install cel-expr-python")
 
 
 @dataclass(frozen=True, slots=True)
