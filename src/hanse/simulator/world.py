@@ -22,6 +22,7 @@ from hanse.simulator.settings import ClusterSettings
 # Nothing waits for less: a moment that is due but for the rounding of clocks counts as due.
 SHORTEST_WAIT_SECONDS = 0.001
 _AWAY_SECONDS = (0.5, 1.5)
+_DEAF_SECONDS = (0.1, 0.3)
 log = Log("hanse")
 
 
@@ -55,14 +56,19 @@ class World:
         self._caches: dict[Resource, Cache] = {}
         self.pods = PodIndex(self.cache(PODS))
 
-    def controller(self, name: str, reconcile: Reconcile, *, workers: int = 8) -> Controller[Key]:
+    def controller(
+        self, name: str, reconcile: Reconcile, *, workers: int = 8, owners: Resource | None = None
+    ) -> Controller[Key]:
         """Return a controller that asks a server which is away again soon, however long it has been away.
 
         A growing pause would keep the machines of a cluster from coming back with its API server, and they have
-        nothing else to do meanwhile.
+        nothing else to do meanwhile. One that makes things for `owners` rests while it does not hear of them: it would
+        go on making them for an owner that is gone, as fast as they are collected.
         """
 
         async def patient(key: Key) -> float | None:
+            if owners is not None and not self.cache(owners).connected:
+                return self.runtime.uniform(*_DEAF_SECONDS)
             try:
                 return await reconcile(key)
             except (Unreachable, ServerError) as error:

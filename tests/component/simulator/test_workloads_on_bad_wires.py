@@ -1,13 +1,16 @@
 """Workload controllers whose caches lag and whose requests and answers are lost: nothing is made or counted twice."""
 
+import asyncio
+
 import pytest
 
 from hanse.kube.conditions import is_true
 from hanse.kube.manifest import annotations_of, finalizers_of, name_of, uid_of
-from hanse.kube.resources import NODES, PODS
+from hanse.kube.resources import DEPLOYMENTS, NODES, PODS
+from hanse.kube.transport import Unreachable
 from hanse.simulator.workloads.kinds import CONTROLLER_REVISIONS, CRON_JOBS, DAEMON_SETS, JOBS, STATEFUL_SETS
 from tests.behaviour.stage import Stage, selecting, template
-from tests.component.simulator.harness import NAMESPACE, PodHistory, Wire, running, world
+from tests.component.simulator.harness import ADMIN, NAMESPACE, PodHistory, Wire, deployment, running, world
 
 pytestmark = pytest.mark.looptime
 
@@ -109,3 +112,60 @@ async def test_a_cluster_that_fails_in_the_middle_goes_on_where_it_was():
         assert done["status"]["succeeded"] == 4
         assert done["status"]["uncountedTerminatedPods"] == {}
         assert len(await stage.all(PODS)) == 4
+
+
+class Deafening(Wire):
+    """A way to the server on which nothing is heard of ReplicaSets from some moment on."""
+
+    def __init__(self, inner, runtime):
+        super().__init__(inner, runtime)
+        self.deaf = asyncio.Event()
+
+    async def send(self, request, timeout):
+        self._refuse(request)
+        return await super().send(request, timeout)
+
+    async def stream(self, request, timeout):
+        self._refuse(request)
+        stream = await super().stream(request, timeout)
+        return Ending(stream, self.deaf) if "/replicasets" in request.path else stream
+
+    def _refuse(self, request):
+        if self.deaf.is_set() and request.method == "GET" and "/replicasets" in request.path:
+            raise Unreachable(self.address, "connection refused")
+
+
+class Ending:
+    """A stream that ends when something happens."""
+
+    def __init__(self, inner, event):
+        self._inner = inner
+        self._event = event
+        self.status, self.headers, self.close = inner.status, inner.headers, inner.close
+
+    async def chunks(self):
+        ends = asyncio.ensure_future(self._event.wait())
+        chunks = aiter(self._inner.chunks())
+        while not ends.done():
+            chunk = asyncio.ensure_future(anext(chunks))
+            await asyncio.wait({chunk, ends}, return_when=asyncio.FIRST_COMPLETED)
+            if not chunk.done():
+                chunk.cancel()
+                return
+            yield chunk.result()
+
+
+async def test_no_pods_are_made_for_a_replica_set_that_may_be_gone():
+    async with world(seed=8) as here:
+        wire = Deafening(here.server.connect(ADMIN), here.runtime)
+        async with running(here.cluster(wrap=lambda _: wire)), PodHistory(here).watching() as history:
+            await here.client.create(DEPLOYMENTS, deployment(3))
+            await here.available(3)
+
+            wire.deaf.set()
+            await here.runtime.sleep(5)
+            await here.client.delete(DEPLOYMENTS, "web", NAMESPACE)
+            await here.until_gone(PODS)
+            await here.runtime.sleep(60)
+
+            assert len(history.seen) == 3

@@ -107,11 +107,14 @@ class Scheduler:
             self._await_turn(facts)
 
     def _await_turn(self, facts: PodFacts) -> None:
+        self._line_up(facts)
+        self.controller.queue.add(facts.key)
+
+    def _line_up(self, facts: PodFacts) -> None:
         known = self._unplaced.get(facts.key)
         pod = None if known is not None else self._pods.cache.get(facts.key)
         priority = known.priority if known is not None else int(((pod or {}).get("spec") or {}).get("priority") or 0)
         self._waiting.add(facts.key, priority=priority, created=facts.created)
-        self.controller.queue.add(facts.key)
 
     async def _reconcile(self, key: Key) -> None:
         turn = self._waiting.pop()
@@ -121,7 +124,8 @@ class Scheduler:
             await self._schedule(turn)
         except BaseException:
             if (facts := self._pods.get(turn)) is not None and not facts.node:
-                self._await_turn(facts)
+                # Its turn comes with this key's next, after the pause that failing brings about.
+                self._line_up(facts)
             raise
         if self._waiting:
             # Whichever key comes next stands for the pod whose turn it then is.

@@ -25,7 +25,7 @@ class CronJobs:
     """Carries out the next step of each CronJob."""
 
     def __init__(self, world: World) -> None:
-        self.controller = world.controller("cronjob", self._reconcile)
+        self.controller = world.controller("cronjob", self._reconcile, owners=CRON_JOBS)
         self._client = world.client
         self._runtime = world.runtime
         self._cache = world.cache(CRON_JOBS)

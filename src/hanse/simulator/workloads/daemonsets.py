@@ -41,7 +41,7 @@ class DaemonSets:
     """Carries out the next step of each DaemonSet."""
 
     def __init__(self, world: World) -> None:
-        self.controller = world.controller("daemonset", self._reconcile)
+        self.controller = world.controller("daemonset", self._reconcile, owners=DAEMON_SETS)
         self._client = world.client
         self._runtime = world.runtime
         self._pods = world.pods

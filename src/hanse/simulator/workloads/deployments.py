@@ -30,7 +30,7 @@ class Deployments:
     """Carries out the next step of each Deployment."""
 
     def __init__(self, world: World) -> None:
-        self.controller = world.controller("deployment", self._reconcile)
+        self.controller = world.controller("deployment", self._reconcile, owners=DEPLOYMENTS)
         self._client = world.client
         self._runtime = world.runtime
         self._pods = world.pods

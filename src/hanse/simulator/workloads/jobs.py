@@ -27,7 +27,7 @@ class Jobs:
     """Carries out the next step of each Job."""
 
     def __init__(self, world: World) -> None:
-        self.controller = world.controller("job", self._reconcile)
+        self.controller = world.controller("job", self._reconcile, owners=JOBS)
         self._client = world.client
         self._runtime = world.runtime
         self._pods = world.pods

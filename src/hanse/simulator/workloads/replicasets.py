@@ -29,7 +29,7 @@ class ReplicaSets:
     """Keeps the pods and the status of each ReplicaSet, or of another kind that is one in all but name."""
 
     def __init__(self, world: World, kind: Resource = REPLICASETS) -> None:
-        self.controller = world.controller(kind.kind.lower(), self._reconcile)
+        self.controller = world.controller(kind.kind.lower(), self._reconcile, owners=kind)
         self._kind = kind
         self._client = world.client
         self._runtime = world.runtime

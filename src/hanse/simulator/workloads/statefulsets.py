@@ -28,7 +28,7 @@ class StatefulSets:
     """Carries out the next step of each StatefulSet."""
 
     def __init__(self, world: World) -> None:
-        self.controller = world.controller("statefulset", self._reconcile)
+        self.controller = world.controller("statefulset", self._reconcile, owners=STATEFUL_SETS)
         self._client = world.client
         self._runtime = world.runtime
         self._pods = world.pods
