@@ -22,7 +22,6 @@ from hanse.simulator.settings import ClusterSettings
 # Nothing waits for less: a moment that is due but for the rounding of clocks counts as due.
 SHORTEST_WAIT_SECONDS = 0.001
 _AWAY_SECONDS = (0.5, 1.5)
-_DEAF_SECONDS = (0.1, 0.3)
 log = Log("hanse")
 
 
@@ -68,7 +67,7 @@ class World:
 
         async def patient(key: Key) -> float | None:
             if owners is not None and not self.cache(owners).connected:
-                return self.runtime.uniform(*_DEAF_SECONDS)
+                return self.runtime.uniform(*_AWAY_SECONDS)
             try:
                 return await reconcile(key)
             except (Unreachable, ServerError) as error:
