@@ -79,9 +79,13 @@ bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append t
 	$(BIN)/python -m bench.propagation
 	$(BIN)/python -m bench.machinery
 	$(BIN)/python -m bench.apiserver
+	$(BIN)/python -m bench.scale
+	$(BIN)/python -m bench.scale --clusters 3 --objects 5000
 
-soak: $(RUNTIME_STAMP) ## Rehearse 200 seeds of random faults on virtual time, each twice
+soak: $(DEV_STAMP) ## Play hundreds of seeds of random faults, worlds and broken control planes on virtual time
 	$(BIN)/hanse simulate --seeds 200 --for 2m --twice --jobs $(WORKERS)
+	$(BIN)/python -m tests.simulation.seeds --seeds 500 --jobs $(WORKERS)
+	$(BIN)/pytest tests/soak -n $(WORKERS)
 
 kubernetes: $(RUNTIME_STAMP) ## Build the real Kubernetes components into the cache, once
 	@components/build

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hanse.placement import Placement as Placement
     from hanse.placement import Preference as Preference
     from hanse.placement import Preferences as Preferences
+    from hanse.placement import Rollout as Rollout
     from hanse.placement import Spread as Spread
     from hanse.placement import Toleration as Toleration
     from hanse.placement import Weighted as Weighted
@@ -52,6 +53,7 @@ _PUBLIC = {
             "Placement",
             "Preference",
             "Preferences",
+            "Rollout",
             "Spread",
             "Toleration",
             "WeightRule",

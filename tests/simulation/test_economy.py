@@ -60,3 +60,19 @@ async def test_a_change_that_does_not_go_with_a_default_of_the_member_is_applied
 
         copies = [await world.find(name, DEPLOYMENTS, "web") for name in "abc"]
         assert [dig(copy, "spec", "strategy") for copy in copies] == [{"type": "Recreate"}] * 3
+
+
+async def test_a_name_that_somebody_else_has_is_looked_at_and_not_written_again():
+    async with federation() as world:
+        await world.clients["b"].create(CONFIGMAPS, config(color="theirs"))
+        await world.host.create(CONFIGMAPS, config(color="ours"))
+        await world.runtime.sleep(30)
+        world.forget_writes()
+
+        await world.runtime.sleep(60)
+        written = world.writes()
+        await world.clients["b"].delete(CONFIGMAPS, "settings", "default")
+        await world.runtime.sleep(20)
+
+        assert written == {}
+        assert (await world.find("b", CONFIGMAPS, "settings"))["data"] == {"color": "ours"}

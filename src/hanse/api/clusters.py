@@ -74,6 +74,7 @@ class Cluster:
     free: dict[str, str] = field(default_factory=dict)
     leaving: bool = False
     refused_since: str = ""
+    created: str = ""
 
     @property
     def refusal(self) -> str:
@@ -127,6 +128,7 @@ def parse_cluster(obj: Obj) -> Cluster:
         free=dict(dig(obj, "status", "free", default={})),
         leaving=is_deleting(obj),
         refused_since=(find_condition(conditions, "Ready") or {}).get("lastTransitionTime") or "",
+        created=dig(obj, "metadata", "creationTimestamp", default=""),
     )
 
 

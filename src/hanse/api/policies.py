@@ -192,13 +192,44 @@ _FAILOVER = _object(
     {
         "afterSeconds": _number("How long a lost cluster is waited for before others get its share; 0 is the default"),
         "never": {"type": "boolean", "description": "Never start elsewhere what may still run in a lost cluster"},
+        "always": {
+            "type": "boolean",
+            "description": "Start elsewhere even what must not run twice: StatefulSets, and what is a singleton",
+        },
         "failBack": {"type": "boolean", "description": "Go back to an earlier group once it can be used; the default"},
+        "failBackAfterSeconds": _number(
+            "For how long a cluster that was lost must be well again before it gets its share back; 10 is the default"
+        ),
+        "spareClusters": _number("So many clusters may be lost without replicas becoming fewer than were asked for"),
     },
     **{
         "x-kubernetes-validations": [
             _rule(
                 "!has(self.never) || !self.never || !has(self.afterSeconds)",
                 "afterSeconds means nothing where failover never happens",
+            ),
+            _rule(
+                "!has(self.never) || !has(self.always) || !(self.never && self.always)",
+                "never and always exclude each other",
+            ),
+        ]
+    },
+)
+
+_ROLLOUT = _object(
+    "How a changed template spreads over the clusters; without it, to all at once",
+    {
+        "order": _list("Groups of clusters, one after the other; clusters in none of them come last", _CLUSTERS),
+        "maxClusters": _number("So many clusters change at a time; without a limit a whole group, or one by one", 1),
+        "maxPercent": _number("So many of a hundred clusters change at a time, at least one", 1) | {"maximum": 100},
+        "gate": _text("Ready (the default) goes on by itself, Manual asks before a group", enum=["Ready", "Manual"]),
+        "pauseSeconds": _number("For how long those that have changed must be well before the next do"),
+    },
+    **{
+        "x-kubernetes-validations": [
+            _rule(
+                "!has(self.gate) || self.gate != 'Manual' || (has(self.order) && size(self.order) > 0)",
+                "gate Manual needs an order",
             )
         ]
     },
@@ -266,6 +297,7 @@ _SPEC = _object(
             "description": "Give no cluster more replicas than fit into what it has free",
         },
         "failover": _FAILOVER,
+        "rollout": _ROLLOUT,
         "overrides": _OVERRIDES,
     },
     required=["selects"],

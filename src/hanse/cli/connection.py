@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,12 +11,14 @@ from typing import Any, TypeVar
 import click
 
 from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
+from hanse.api.federated_kinds import FEDERATED_KINDS
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.cli.failures import Misuse
+from hanse.clusters.access import Access
 from hanse.clusters.credentials import endpoints_of
 from hanse.clusters.member import Member
 from hanse.kube.client import Client
-from hanse.kube.errors import NotFound
+from hanse.kube.errors import Forbidden, NotFound
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig
 from hanse.kube.manifest import Obj
@@ -105,14 +107,22 @@ async def read_clusters(host: Client) -> list[Cluster]:
 
 
 async def read_policy_objects(host: Client) -> dict[Resource, list[Obj]]:
-    """Return the placement policies of a federation by kind; none where it does not serve them."""
+    """Return the placement policies and FederatedKinds of a federation by kind; none where it does not serve them."""
     found: dict[Resource, list[Obj]] = {}
-    for resource in (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES):
+    for resource in (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES, FEDERATED_KINDS):
         try:
             found[resource] = [resource.name_kind(obj) for obj in (await host.list(resource)).items]
         except NotFound:
             found[resource] = []
     return found
+
+
+async def rights_of(access: Access, source: Obj, clusters: Sequence[Cluster]) -> dict[str, str]:
+    """Return the clusters that an object's author may not use; none where whoever asks may not ask that."""
+    try:
+        return await access.refusals(source, [cluster.name for cluster in clusters])
+    except Forbidden:
+        return {}
 
 
 async def connect_member(host: Client, cluster: Cluster) -> Member:

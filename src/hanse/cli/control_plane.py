@@ -7,8 +7,11 @@ from collections.abc import Callable
 
 from hanse.api.cluster_forms import FORM_CRDS
 from hanse.api.cluster_kind import CLUSTER_CRD
+from hanse.api.federated_kinds import FEDERATED_KIND_CRD
+from hanse.api.held_changes import HELD_CHANGE_CRD
 from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICY_CRD, PLACEMENT_POLICY_CRD
+from hanse.clusters.access import Access
 from hanse.clusters.addresses import own_address
 from hanse.clusters.health import HealthTerms
 from hanse.clusters.mirroring import Mirror
@@ -24,12 +27,19 @@ from hanse.kube.log import Log
 from hanse.kube.manifest import Key, Obj, dig, name_of
 from hanse.kube.resources import CRDS, NAMESPACES
 from hanse.kube.transport import Transport
-from hanse.native import NativeDoor
+from hanse.native import KindKeeper, NativeDoor
+from hanse.native.authorship import Authorship
 from hanse.propagation.engine import Engine
 
 log = Log("hanse")
 
-HOST_CRDS: tuple[Obj, ...] = (CLUSTER_CRD, PLACEMENT_POLICY_CRD, CLUSTER_PLACEMENT_POLICY_CRD)
+HOST_CRDS: tuple[Obj, ...] = (
+    CLUSTER_CRD,
+    PLACEMENT_POLICY_CRD,
+    CLUSTER_PLACEMENT_POLICY_CRD,
+    FEDERATED_KIND_CRD,
+    HELD_CHANGE_CRD,
+)
 # Short enough that a crashed controller is replaced before users of the federation notice.
 TERMS = LeaseTerms(duration_seconds=8.0, renew_deadline_seconds=5.0, retry_seconds=1.0)
 _LEASE = Key(SYSTEM_NAMESPACE, "hanse-controller")
@@ -86,9 +96,13 @@ async def run_control_plane(
 ) -> None:
     """Federate until cancelled; the host must be prepared."""
     registry = Registry(host, connect, health, client_address=own_address())
-    engine = Engine(host, registry, NativeDoor())
+    access = Access(host)
+    engine = Engine(host, registry, NativeDoor(), access)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
         tasks.create_task(Mirror(host, registry.cache).run())
         tasks.create_task(Profiles(host, registry.cache).run())
+        tasks.create_task(access.run())
+        tasks.create_task(Authorship(host).run())
         tasks.create_task(engine.run())
+        tasks.create_task(KindKeeper(host).run())

@@ -13,10 +13,13 @@ from hanse.api.cluster_forms import FORM_CRDS
 from hanse.cli.control_plane import HOST_CRDS, campaign, prepare_host
 from hanse.cli.failures import one_sentence
 from hanse.cli.running import log_to, run, until_signalled
+from hanse.clusters.access_admission import API_VERSION, binding_manifest, policy_manifest
 from hanse.kube.client import Client
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig
 from hanse.kube.runtime import SystemRuntime
+from hanse.native.authorship import stamp_authors
+from hanse.native.kinds import DEFAULT_KINDS
 
 
 @click.command("controller")
@@ -32,10 +35,13 @@ from hanse.kube.runtime import SystemRuntime
 def command(kubeconfig: Path, context: str, dry_run: bool, log_format: str) -> None:
     """Run the control plane against a host API server.
 
-    Applies Hanse's CRDs there, waits for leadership, and federates until it is stopped. Several may run: one leads.
+    Applies Hanse's CRDs there and the admission policy that stamps authors, waits for leadership, and federates until
+    it is stopped. Several may run: one leads.
     """
     if dry_run:
-        click.echo(yaml.safe_dump_all((*HOST_CRDS, *FORM_CRDS), sort_keys=False), nl=False)
+        stamping = policy_manifest(API_VERSION, DEFAULT_KINDS, "the user of this kubeconfig")
+        applied = (*HOST_CRDS, *FORM_CRDS, stamping, binding_manifest(API_VERSION))
+        click.echo(yaml.safe_dump_all(applied, sort_keys=False), nl=False)
         return
     log_to(json=log_format == "json")
     with one_sentence():
@@ -47,6 +53,7 @@ async def _control(endpoint: Endpoint) -> None:
     host = Client(HttpTransport(endpoint, user_agent="hanse-controller"), SystemRuntime())
     try:
         await prepare_host(host)
+        await stamp_authors(host)
         identity = f"{socket.gethostname()}_{os.getpid()}_{host.runtime.name_suffix()}"
         while True:
             await campaign(host, identity)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hanse.api.clusters import CLUSTERS, Address, Cluster, cluster_manifest, parse_cluster
-from hanse.cli.connection import connect_member, connected
+from hanse.cli.connection import connect_member, connected, read_policy_objects
 from hanse.cli.failures import Failure, Misuse
 from hanse.clusters.credentials import KUBECONFIG_KEY, endpoints_of
 from hanse.clusters.joining import (
@@ -23,7 +23,7 @@ from hanse.kube.client import Client
 from hanse.kube.errors import ApiError
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key, Obj, name_of, uid_of
-from hanse.kube.resources import NAMESPACES, SECRETS
+from hanse.kube.resources import NAMESPACES, SECRETS, Resource
 from hanse.kube.transport import Unreachable
 
 
@@ -37,11 +37,11 @@ class Request:
     token_seconds: int
     replace: bool
 
-    def wish(self) -> Wish:
-        """Return it as the registry wants it, with the kinds that are federated."""
+    def wish(self, kinds: Sequence[Resource] = ()) -> Wish:
+        """Return it as the registry wants it; without `kinds` for those that are federated without being asked."""
         from hanse.native.kinds import DEFAULT_KINDS
 
-        return Wish(self.labels, self.addresses, DEFAULT_KINDS, self.token_seconds)
+        return Wish(self.labels, self.addresses, tuple(kinds) or DEFAULT_KINDS, self.token_seconds)
 
 
 async def join_cluster(host_at: Endpoint, member_at: Endpoint, name: str, request: Request) -> bool:
@@ -61,9 +61,15 @@ async def join_cluster(host_at: Endpoint, member_at: Endpoint, name: str, reques
             manifests = joining_manifests(name, member_at, request.labels, others=request.addresses)
             return await join(host, manifests, relabel=True)
         try:
-            return await join_with_account(host, member, member_at, name, request.wish())
+            return await join_with_account(host, member, member_at, name, request.wish(await _federated_kinds(host)))
         except NotJoined as error:
             raise Failure(str(error)) from error
+
+
+async def _federated_kinds(host: Client) -> Sequence[Resource]:
+    from hanse.native import NativeDoor
+
+    return NativeDoor().informed(await read_policy_objects(host)).resources
 
 
 async def join_by_secret(host_at: Endpoint, name: str, key: Key, request: Request, *, dry_run: bool) -> Obj | bool:

@@ -8,23 +8,27 @@ from typing import Any
 
 import click
 
+from hanse.api.held_changes import HELD_CHANGES
 from hanse.api.names import STATUS_ANNOTATION
-from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters, read_policy_objects
+from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters, read_policy_objects, rights_of
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
+from hanse.cli.naming import find_source, kind_named, not_federated, parse_named, require_name
 from hanse.cli.output import Column, output_option, show
 from hanse.cli.paper import federation_of, file_options, load_policy, read_papers
 from hanse.cli.running import run
-from hanse.kube.client import Client
+from hanse.clusters.access import Access
 from hanse.kube.conditions import find_condition
 from hanse.kube.kubeconfig import Endpoint
-from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, key_of, namespace_of
-from hanse.kube.resources import Resource
+from hanse.kube.manifest import Key, annotations_of, dig, is_deleting, key_of
 from hanse.native import NativeDoor
 from hanse.native.rehearsal import Rehearsed
+from hanse.propagation.blast import held_sentence
 from hanse.propagation.explanation import ClusterExplanation, explain, source_summary
 from hanse.propagation.intent import Problem
 from hanse.propagation.planning import UNSEEN, Observation, plan
+from hanse.propagation.remedies import remedy_for
+from hanse.propagation.turns import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +52,13 @@ _COLUMNS = (
 
 
 @click.command("explain")
-@click.argument("kind", required=False)
-@click.argument("name", required=False)
+@click.argument("words", nargs=-1, metavar="[KIND NAME]")
 @click.option("-n", "--namespace", default="", help="The namespace of the object (default: where the name is found).")
 @file_options
 @host_options
 @output_option()
 def command(
-    kind: str | None,
-    name: str | None,
+    words: tuple[str, ...],
     namespace: str,
     files: tuple[Path, ...],
     fleet_files: tuple[Path, ...],
@@ -67,7 +69,13 @@ def command(
     context: str,
     output: str,
 ) -> None:
-    """Say why each cluster has what it has of an object, e.g. `hanse explain deployment web`.
+    """Say why each cluster has what it has of an object, and what would have to change where it has nothing.
+
+    \b
+    Examples:
+      hanse explain deployment web
+      hanse explain deploy/web -n shop -o json
+      hanse explain -f web.yaml --clusters fleet.yaml
 
     With -f and --clusters it explains what would become of the objects in files, and reads nothing else: the exit code
     is then 1 if something cannot be had.
@@ -79,11 +87,12 @@ def command(
         federation, function = federation_of(papers, fleet_files, lost), load_policy(policy) if policy else None
         explained = [_on_paper(federation.rehearse(obj, function)) for obj in papers.objects]
     else:
-        if not kind or not name or fleet_files or lost or policy:
+        if not words or fleet_files or lost or policy:
             raise Misuse("name an object, as `hanse explain deployment web`, or files with -f and --clusters")
+        named = require_name(parse_named(words, "explain"), "explain")
         with one_sentence():
             endpoint = host_endpoint(data_dir, kubeconfig, context)
-            explained = [run(lambda: _explain(endpoint, kind, Key(namespace, name)))]
+            explained = [run(lambda: _explain(endpoint, named.kind, Key(namespace, named.name)))]
     _print(explained, output, whole=not files)
     if files and any(each.trouble for each in explained):
         raise SystemExit(1)
@@ -155,11 +164,10 @@ def _wish(part: ClusterExplanation) -> str:
 async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
     async with connected(endpoint) as host:
         door = NativeDoor().informed(await read_policy_objects(host))
-        resource = await host.discovery.named(word)
+        resource = await kind_named(host, word)
         if resource not in door.resources:
-            known = ", ".join(kind.plural for kind in door.resources)
-            raise Failure(f"{resource.group_resource} are not federated; these are: {known}")
-        source = await _find(host, resource, key)
+            raise Failure(not_federated(resource, door.resources))
+        source = await find_source(host, resource, key)
         key = key_of(source)
         title = f"{resource.kind} {key}"
         if not door.admits(source):
@@ -172,6 +180,7 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
         if isinstance(intent, Problem):
             raise Failure(f"{title} cannot be placed and keeps what it has: {intent.message}")
         clusters = await read_clusters(host)
+        intent = intent.without(await rights_of(Access(host), source, clusters))
         answers = await ask_members(
             host, clusters, lambda member: member.client.find(resource, key.name, key.namespace)
         )
@@ -179,24 +188,22 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
             name: UNSEEN if isinstance(answer, str) else Observation(seen=True, copy=answer)
             for name, answer in answers.items()
         }
-        planned = plan(intent, clusters, observed, now=host.runtime.now())
-        told = explain(intent, planned, observed)
-        return _Explained(title, source_summary(source, intent), told, planned.decision.notes, intent.sources)
-
-
-async def _find(host: Client, resource: Resource, key: Key) -> Obj:
-    """Find the object; without a namespace the default one counts first, then any other if only one has it."""
-    if key.namespace or not resource.namespaced:
-        return await host.get(resource, key.name, key.namespace)
-    listed = (await host.list(resource, fields=f"metadata.name={key.name}")).items
-    found = {namespace_of(obj): {**obj, "apiVersion": resource.api_version, "kind": resource.kind} for obj in listed}
-    if "default" in found:
-        return found["default"]
-    if not found:
-        raise Failure(f'{resource.group_resource} "{key.name}" not found in any namespace')
-    if len(found) > 1:
-        raise Misuse(f"{resource.plural} named {key.name} are in {', '.join(sorted(found))}; choose one with -n")
-    return next(iter(found.values()))
+        now = host.runtime.now()
+        planned = plan(intent, clusters, observed, now=now, memory=remembered(source))
+        held = await host.find(HELD_CHANGES, "native") if planned.leaving else None
+        pending = (planned.wave.sentence,) if planned.wave.sentence else ()
+        if held is not None and not held["spec"]["approved"]:
+            planned = plan(intent, clusters, observed, now=now, memory=remembered(source), hold=True)
+            pending = (held_sentence("native"), *pending)
+        remedies = {
+            verdict.cluster: remedy_for(verdict.cluster, intent, clusters, observed, now=now)
+            for verdict in planned.decision.verdicts
+            if not verdict.chosen
+        }
+        told = explain(intent, planned, observed, remedies)
+        return _Explained(
+            title, source_summary(source, intent), told, (*pending, *planned.decision.notes), intent.sources
+        )
 
 
 def _told(explained: _Explained) -> str:

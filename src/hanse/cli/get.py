@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ import click
 import orjson
 
 from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
-from hanse.cli.failures import Failure, one_sentence
+from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
-from hanse.cli.output import Column, output_option, show
-from hanse.cli.running import run
+from hanse.cli.naming import Named, kind_named, parse_named
+from hanse.cli.output import FEDERATION, Column, output_option, show, table
+from hanse.cli.running import run, until_signalled
 from hanse.kube.client import Client
 from hanse.kube.errors import NotFound
 from hanse.kube.kubeconfig import Endpoint
@@ -21,7 +23,8 @@ from hanse.kube.manifest import Obj, name_of
 from hanse.kube.resources import Resource
 
 _AS_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-_FEDERATION = "(federation)"
+# A table asked of every cluster so often is what following costs.
+_WATCH_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -32,61 +35,143 @@ class _Answers:
     silent: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    named: Named
+    namespace: str
+    labels: str = ""
+
+    @property
+    def where(self) -> str:
+        """The namespace in words."""
+        return f"namespace {self.namespace}" if self.namespace else "any namespace"
+
+
 @click.command("get")
-@click.argument("kind")
-@click.argument("name", required=False, default="")
+@click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]")
 @click.option("-n", "--namespace", default="default", help="The namespace to look in.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look in every namespace.")
+@click.option("-l", "--selector", "labels", default="", help="Only objects with these labels, as kubectl takes them.")
+@click.option("-w", "--watch", is_flag=True, help="Go on, and print each line again that has changed.")
 @host_options
 @output_option()
 def command(
-    kind: str,
-    name: str,
+    words: tuple[str, ...],
     namespace: str,
     all_namespaces: bool,
+    labels: str,
+    watch: bool,
     data_dir: Path | None,
     kubeconfig: Path | None,
     context: str,
     output: str,
 ) -> None:
-    """Show objects of KIND in the federation and in every cluster."""
+    """Show objects of KIND in the federation and in every cluster, one table for all.
+
+    \b
+    Examples:
+      hanse get deployments -n shop
+      hanse get deploy/web -n shop -w      follow a rollout through the clusters
+      hanse get pods -A -l app=web -o wide
+      hanse get nodes
+
+    A cluster that does not answer is a warning. The exit code is 1 if a named object is nowhere.
+    """
+    question = _Question(parse_named(words, "get"), "" if all_namespaces else namespace, labels)
+    if question.named.name and labels:
+        raise Misuse("a name and -l/--selector do not go together; leave one of them out")
+    if watch and output not in ("table", "wide"):
+        raise Misuse(f"-w prints tables only; leave out -o {output}")
     with one_sentence():
         endpoint = host_endpoint(data_dir, kubeconfig, context)
-        answers = run(lambda: _collect(endpoint, kind, name, "" if all_namespaces else namespace))
+        if watch:
+            run(lambda: until_signalled(_follow(endpoint, question, wide=output == "wide")))
+            return
+        answers = run(lambda: _collect(endpoint, question))
+    _print(answers, question, output)
+
+
+def _print(answers: _Answers, question: _Question, output: str) -> None:
     document = {"items": answers.objects, "unreachable": answers.silent}
     names = [f"{entry['cluster']}/{name_of(entry['object'])}" for entry in answers.objects]
     for cluster, why in answers.silent.items():
         click.echo(f"warning: {cluster}: {why}", err=True)
+    kind, name = question.named.kind, question.named.name
     if answers.rows or (not name and output in ("json", "yaml", "name")):
         show(output, answers.columns, answers.rows, document, names)
         return
-    where = "any namespace" if all_namespaces else f"namespace {namespace}"
     if name:
-        raise Failure(f"no {kind} named {name} in {where}, in the federation or in any cluster that answers")
-    click.echo(f"no {kind} in {where}, in the federation or in any cluster that answers", err=True)
+        raise Failure(f"no {kind} named {name} in {question.where}, in the federation or in any cluster that answers")
+    click.echo(f"no {kind} in {question.where}, in the federation or in any cluster that answers", err=True)
 
 
-async def _collect(endpoint: Endpoint, word: str, name: str, namespace: str) -> _Answers:
+async def _follow(endpoint: Endpoint, question: _Question, *, wide: bool) -> None:
+    """Look again and again, and print what is new; ages alone are nothing new."""
+    before: dict[tuple[str, ...], list[str]] = {}
+    silent: dict[str, str] = {}
+    headed = False
     async with connected(endpoint) as host:
-        resource = await host.discovery.named(word)
-        where = namespace if resource.namespaced else ""
-        clusters = await read_clusters(host)
-        answers = _Answers()
-        many = resource.namespaced and not where
-        _take(answers, _FEDERATION, await _table(host, resource, where, name), many=many)
-        tables = await ask_members(host, clusters, lambda member: _table(member.client, resource, where, name))
-        for cluster, table in tables.items():
-            if isinstance(table, str):
-                answers.silent[cluster] = table
-            else:
-                _take(answers, cluster, table, many=many)
-        return answers
+        while True:
+            answers = await _ask(host, question)
+            fresh, before = news(answers.columns, answers.rows, before)
+            if fresh:
+                text = table(answers.columns, fresh, wide=wide)
+                click.echo(text if not headed else text.partition("\n")[2], nl=False)
+                headed = True
+            for cluster, why in answers.silent.items():
+                if cluster not in silent:
+                    click.echo(f"warning: {cluster}: {why}", err=True)
+            silent = answers.silent
+            await host.runtime.sleep(_WATCH_SECONDS)
 
 
-async def _table(client: Client, resource: Resource, namespace: str, name: str) -> Obj:
+def news(
+    columns: Sequence[Column], rows: Sequence[list[str]], before: Mapping[tuple[str, ...], list[str]]
+) -> tuple[list[list[str]], dict[tuple[str, ...], list[str]]]:
+    """Return the rows that differ from those before in more than their age, and all rows by what they are about."""
+    titles = [column.title for column in columns]
+    identity = [place for place, title in enumerate(titles) if title in ("CLUSTER", "NAMESPACE", "NAME")]
+    telling = [place for place, title in enumerate(titles) if title != "AGE"]
+    now = {tuple(row[place] for place in identity): row for row in rows}
+
+    def told(row: list[str]) -> list[str]:
+        return [row[place] for place in telling]
+
+    return [row for key, row in now.items() if key not in before or told(before[key]) != told(row)], now
+
+
+async def _collect(endpoint: Endpoint, question: _Question) -> _Answers:
+    async with connected(endpoint) as host:
+        return await _ask(host, question)
+
+
+async def _ask(host: Client, question: _Question) -> _Answers:
+    resource = await kind_named(host, question.named.kind)
+    where = question.namespace if resource.namespaced else ""
+    many = resource.namespaced and not where
+    if many and question.named.name:
+        raise Misuse("a name is looked for in one namespace; give -n instead of -A")
+    answers = _Answers()
+
+    async def ask(client: Client) -> Obj:
+        return await _table(client, resource, where, question)
+
+    _take(answers, FEDERATION, await ask(host), many=many)
+    for cluster, found in (await ask_members(host, await read_clusters(host), lambda each: ask(each.client))).items():
+        if isinstance(found, str):
+            answers.silent[cluster] = found
+        else:
+            _take(answers, cluster, found, many=many)
+    return answers
+
+
+async def _table(client: Client, resource: Resource, namespace: str, question: _Question) -> Obj:
+    query: list[tuple[str, str]] = [("includeObject", "Object")]
+    if question.labels:
+        query.append(("labelSelector", question.labels))
     try:
-        path = resource.path(namespace, name)
-        body = await client.get_raw(path, accept=_AS_TABLE, query=(("includeObject", "Object"),))
+        path = resource.path(namespace, question.named.name)
+        body = await client.get_raw(path, accept=_AS_TABLE, query=tuple(query))
     except NotFound:
         return {}
     document: Obj = orjson.loads(body)

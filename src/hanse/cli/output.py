@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +14,9 @@ import yaml
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
+# What stands in a column of clusters for the federation's own API server.
+FEDERATION = "(federation)"
+_MARKS = {"ok": "green", "waiting": "yellow", "failed": "red"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +44,34 @@ def show(output: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], 
         for name in names:
             click.echo(name)
     else:
-        click.echo(table(columns, rows, wide=output == "wide"), nl=False)
+        echo(table(columns, rows, wide=output == "wide"))
+
+
+def echo(text: str) -> None:
+    """Print text that may have colours; they are left out of pipes and files, and where NO_COLOR is set."""
+    click.echo(text, nl=False, color=False if os.environ.get("NO_COLOR") else None)
+
+
+def marked(word: str) -> str:
+    """Return the word for a state in its colour."""
+    return click.style(word, fg=_MARKS.get(word))
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, wide: bool = False) -> str:
     """Lay rows out in columns as kubectl does."""
     shown = [index for index, column in enumerate(columns) if wide or not column.wide]
     lines = [[columns[index].title for index in shown], *([row[index] or "-" for index in shown] for row in rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(shown))]
+    widths = [max(_width(line[place]) for line in lines) for place in range(len(shown))]
     return "".join(
-        "   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n"
+        "   ".join(cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + "\n"
         for line in lines
     )
+
+
+def _width(cell: str) -> int:
+    """Return how many columns a cell takes on a screen."""
+    return len(click.unstyle(cell))
 
 
 def age(seconds: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
+from hanse.cli.approve import Waiting, held_changes
 from hanse.cli.connection import connected, data_dir_option, default_data_dir, host_endpoint
 from hanse.cli.embedded.breaking import faults_of
 from hanse.cli.embedded.folder import Folder, Record
@@ -40,11 +41,13 @@ def command(data_dir: Path | None, output: str) -> None:
         raise Failure(f"there is no federation in {folder.path}; `hanse up --data-dir {folder.path}` starts one")
     running = folder.holder() is not None
     clusters: list[dict[str, Any]] = []
+    waiting: list[Waiting] = []
     if running and record.ready:
         with one_sentence():
             endpoint = host_endpoint(folder.path, None, record.name)
-            clusters = run(lambda: _read_clusters(endpoint))
+            clusters, waiting = run(lambda: _read(endpoint))
     document = _document(folder, record, running, clusters)
+    document["waiting"] = [each.as_mapping() for each in waiting]
     rows = [["federation", document["state"], "", "", "", record.host, ""]]
     rows += [
         [each["name"], each["state"], each["region"], str(each["nodes"]), _told(each), each["address"], each["why"]]
@@ -53,6 +56,8 @@ def command(data_dir: Path | None, output: str) -> None:
     show(output, _COLUMNS, rows, document, [document["name"], *(each["name"] for each in clusters)])
     if not running and output in ("table", "wide"):
         click.echo(f"it is not running; `hanse up --data-dir {folder.path}` starts it where it was", err=True)
+    for each in waiting if output in ("table", "wide") else ():
+        click.echo(f"held until `hanse approve {each.name}`: {each.why}", err=True)
 
 
 def _document(folder: Folder, record: Record, running: bool, clusters: list[dict[str, Any]]) -> dict[str, Any]:
@@ -69,10 +74,11 @@ def _document(folder: Folder, record: Record, running: bool, clusters: list[dict
     }
 
 
-async def _read_clusters(endpoint: Endpoint) -> list[dict[str, Any]]:
+async def _read(endpoint: Endpoint) -> tuple[list[dict[str, Any]], list[Waiting]]:
     async with connected(endpoint) as host:
         items = sorted((await host.list(CLUSTERS)).items, key=name_of)
-        return [_part(parse_cluster(obj), _faults(obj, host.runtime.now()), obj) for obj in items]
+        parts = [_part(parse_cluster(obj), _faults(obj, host.runtime.now()), obj) for obj in items]
+        return parts, await held_changes(host)
 
 
 def _faults(obj: dict[str, Any], now: float) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The native front door: plain Kubernetes objects, unchanged, over many clusters."""
 
 from hanse.native.door import NativeDoor
+from hanse.native.keeper import KindKeeper
 
-__all__ = ["NativeDoor"]
+__all__ = ["KindKeeper", "NativeDoor"]

@@ -18,7 +18,6 @@ from hanse.placement.ask import (
     ByFreeCapacity,
     ClusterTerm,
     Division,
-    Failover,
     Override,
     Placement,
 )
@@ -26,6 +25,9 @@ from hanse.placement.candidate import Toleration
 from hanse.placement.cluster_selector import SelectorError
 from hanse.placement.policy import Matched, Policies
 from hanse.propagation.intent import Problem
+
+# Each replica has a name and a volume of its own; two of the same name would both write for it.
+_AT_MOST_ONCE = frozenset({"StatefulSet"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,10 @@ class Asked:
     sources: tuple[str, ...] = ()
 
 
-def asked_for(source: Obj, policies: Policies, *, preferences: str = "") -> Asked | Problem:
+def asked_for(source: Obj, policies: Policies, *, preferences: str = "", runs: bool = False) -> Asked | Problem:
     """Put together what an object's annotations and its policy ask.
 
-    `preferences` is the annotation that divides replicas of this kind, "" for kinds without replicas. What runs nothing
+    `preferences` is the annotation that divides replicas of this kind, "" for kinds without. What `runs` nothing
     tolerates every taint: a ConfigMap has to be where a Deployment that tolerates the taint needs it.
     """
     annotations = annotations_of(source)
@@ -64,11 +66,13 @@ def asked_for(source: Obj, policies: Policies, *, preferences: str = "") -> Aske
         except ValueError as error:
             return Problem("InvalidPreferences", f"annotation {preferences}: {error}")
         sources.append(f"annotation {preferences} divides the replicas")
-    if not preferences:
+    if not preferences and not runs:
         placement = replace(placement, tolerations=(*placement.tolerations, Toleration(operator="Exists")))
-    if annotations.get(SINGLETON_ANNOTATION) == "true":
-        placement = replace(placement, failover=Failover(None, placement.failover.fail_back))
+    singleton = annotations.get(SINGLETON_ANNOTATION) == "true"
+    if singleton:
         sources.append(f"annotation {SINGLETON_ANNOTATION} forbids a second copy while a lost cluster may run one")
+    if (singleton or source.get("kind") in _AT_MOST_ONCE) and not placement.failover.always:
+        placement = replace(placement, failover=replace(placement.failover, after_seconds=None), at_most_once=True)
     if _looks_at_room(placement.division) or (policy is not None and policy.respect_capacity):
         placement = replace(placement, requests=requests_of(dig(source, "spec", "template")))
     return Asked(placement, policy.overrides if policy is not None else (), (*sources, *_told(matched)))

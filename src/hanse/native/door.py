@@ -4,87 +4,143 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hanse.api.names import DELETION_ANNOTATION, DEPLOYMENT_PREFERENCES_ANNOTATION, STATUS_ANNOTATION
+from hanse.api.federated_kinds import FEDERATED_KINDS, FederatedKind, parse_federated_kind
+from hanse.api.names import (
+    ADOPT_ANNOTATION,
+    AUTOSCALED_ANNOTATION,
+    DELETION_ANNOTATION,
+    DRIFT_ANNOTATION,
+    FEDERATE_ANNOTATION,
+    STATUS_ANNOTATION,
+)
+from hanse.api.plain_kinds import AUTOSCALERS
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.kube.conditions import condition, merge_conditions
-from hanse.kube.manifest import Obj, annotations_of, dig, finalizers_of, key_of, uid_of
-from hanse.kube.resources import DEPLOYMENTS, Resource, gvk
+from hanse.kube.manifest import Key, Obj, annotations_of, dig, finalizers_of, key_of, namespace_of, uid_of
+from hanse.kube.resources import DEPLOYMENTS, REPLICASETS, Resource, gvk
 from hanse.native.asking import asked_for
-from hanse.native.kinds import DEFAULT_KINDS, is_federated
+from hanse.native.dividing import autoscaled_clusters, divisible, preferences_of, runs_pods
+from hanse.native.kinds import DEFAULT_KINDS, is_federated, why_never
 from hanse.native.template import template_of
 from hanse.placement.policy import Policies, read_policies
-from hanse.propagation.aggregation import aggregate
-from hanse.propagation.intent import Intent, Problem
+from hanse.propagation.aggregation import aggregate, tells_by_condition
+from hanse.propagation.door import Mark
+from hanse.propagation.intent import Intent, Problem, Ref
 from hanse.propagation.report import Report
+from hanse.propagation.statuses.custom import taught_status
+
+_POLICIES = (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES)
 
 
 class NativeDoor:
-    """Federates plain objects of the listed kinds."""
+    """Federates plain objects of the listed kinds, and of those that FederatedKinds enable."""
 
-    def __init__(self, kinds: tuple[Resource, ...] = DEFAULT_KINDS, policies: Policies | None = None) -> None:
+    def __init__(
+        self,
+        kinds: tuple[Resource, ...] = DEFAULT_KINDS,
+        policies: Policies | None = None,
+        taught: Sequence[FederatedKind] = (),
+    ) -> None:
         self._kinds = kinds
         self._policies = policies or Policies()
-        self._by_gvk = {(kind.group, kind.version, kind.kind): kind for kind in kinds}
+        self._taught = {each.resource: each for each in taught if not why_never(each.resource)}
+        self._resources = tuple(dict.fromkeys((*kinds, *self._taught)))
+        self._left = frozenset(each.resource for each in self._taught.values() if not each.enabled)
+        self._by_gvk = {(kind.group, kind.version, kind.kind): kind for kind in self._resources}
 
     @property
     def resources(self) -> Sequence[Resource]:
-        """The federated kinds."""
-        return self._kinds
+        """The federated kinds, and those that are being let go."""
+        return self._resources
 
     @property
     def inputs(self) -> Sequence[Resource]:
-        """The kinds of policies."""
-        return (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES)
+        """The kinds of policies, and the kind that says what is federated."""
+        return (*_POLICIES, FEDERATED_KINDS)
 
     def informed(self, inputs: Mapping[Resource, Sequence[Obj]]) -> NativeDoor:
-        """Return the door that follows these policies."""
-        return NativeDoor(self._kinds, read_policies(obj for resource in self.inputs for obj in inputs[resource]))
+        """Return the door that follows these policies and federates these kinds."""
+        policies = read_policies(obj for resource in _POLICIES for obj in inputs[resource])
+        taught = [parse_federated_kind(obj) for obj in inputs.get(FEDERATED_KINDS, ())]
+        return NativeDoor(self._kinds, policies, sorted(taught, key=lambda each: each.resource.group_resource))
 
     def admits(self, source: Obj) -> bool:
         """Tell whether an object goes into the members."""
-        return is_federated(source, self._kinds)
+        resource = self._by_gvk.get(gvk(source))
+        return resource is not None and resource not in self._left and is_federated(source, self._resources)
+
+    def lets_go(self, source: Obj) -> bool:
+        """Tell whether the object's kind was disabled, or the object itself taken out."""
+        left = self._by_gvk.get(gvk(source)) in self._left
+        return left or annotations_of(source).get(FEDERATE_ANNOTATION) == "false"
 
     def translate(self, source: Obj) -> Intent | Problem:
         """Read the object and its annotations."""
         resource = self._by_gvk[gvk(source)]
-        divided = resource == DEPLOYMENTS
-        asked = asked_for(source, self._policies, preferences=DEPLOYMENT_PREFERENCES_ANNOTATION if divided else "")
+        taught = self._taught.get(resource)
+        divided = divisible(resource, source, taught)
+        if isinstance(divided, Problem):
+            return divided
+        asked = asked_for(
+            source, self._policies, preferences=preferences_of(resource), runs=runs_pods(resource, taught)
+        )
         if isinstance(asked, Problem):
             return asked
-        deletion = annotations_of(source).get(DELETION_ANNOTATION)
+        annotations = annotations_of(source)
         return Intent(
             resource=resource,
             key=key_of(source),
             source_uid=uid_of(source),
-            template=template_of(source),
+            template=template_of(source, taught.omit if taught is not None else ()),
             placement=asked.placement,
-            replicas=dig(source, "spec", "replicas", default=1) if divided else None,
+            replicas=divided.replicas,
             overrides=asked.overrides,
             sources=asked.sources,
-            orphan=deletion == "orphan" or "orphan" in finalizers_of(source),
+            orphan=annotations.get(DELETION_ANNOTATION) == "orphan" or "orphan" in finalizers_of(source),
+            scale=divided.scale,
+            parts=divided.parts,
+            retain=taught.retain if taught is not None else (),
+            adopt=annotations.get(ADOPT_ANNOTATION) == "true",
+            mend=annotations.get(DRIFT_ANNOTATION) != "report",
         )
 
     def reported(self, source: Obj, report: Report, now: str) -> Obj:
         """Put a report into the object's own status, or into the annotation of a kind that has no conditions."""
         resource = self._by_gvk[gvk(source)]
         result = dict(source)
+        taught = self._taught.get(resource)
         status = aggregate(resource, source, report, now)
+        if status is None and taught is not None:
+            status = taught_status(taught.status, source, report, now)
         if status is not None:
             result["status"] = status
-        return result if resource == DEPLOYMENTS else _annotated(result, report.trouble)
+        return result if tells_by_condition(resource) else _annotated(result, report.trouble)
 
     def refused(self, source: Obj, problem: Problem, now: str) -> Obj:
         """Say in the object why it cannot be placed."""
-        if self._by_gvk[gvk(source)] != DEPLOYMENTS:
+        if not tells_by_condition(self._by_gvk[gvk(source)]):
             return _annotated(dict(source), problem.message)
         status = dict(source.get("status") or {})
         told = condition("Propagated", False, problem.reason, problem.message)
         before = status.get("conditions") or []
         merged = merge_conditions(before, [told], now)
-        for entry in merged:
-            entry.setdefault("lastUpdateTime", now)
+        if self._by_gvk[gvk(source)] == DEPLOYMENTS:
+            for entry in merged:
+                entry.setdefault("lastUpdateTime", now)
         status["conditions"] = before if _same(before, merged) else merged
         return {**source, "status": status}
+
+    def marks(self, source: Obj, report: Report | None) -> Mark | None:
+        """Say which other object has to know of this one: the workload that an autoscaler scales."""
+        if self._by_gvk.get(gvk(source)) != AUTOSCALERS:
+            return None
+        target = dig(source, "spec", "scaleTargetRef", default={})
+        resource = next((each for each in (DEPLOYMENTS, REPLICASETS) if each.kind == target.get("kind")), None)
+        if resource is None or not target.get("name"):
+            return None
+        clusters = [row.cluster for row in report.rows if row.wanted is not None] if report is not None else None
+        text = autoscaled_clusters(clusters) if clusters else None
+        return Mark(Ref(resource, Key(namespace_of(source), target["name"])), AUTOSCALED_ANNOTATION, text)
 
 
 def _same(before: list[Obj], after: list[Obj]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
+from hanse.api.federated_kinds import FEDERATED_KINDS
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.kube.manifest import Obj, labels_of, name_of
 from hanse.kube.resources import Resource, gvk
@@ -66,15 +67,16 @@ class Rehearsed:
 
 
 class Federation:
-    """A federation on paper: clusters and policies, to see what would go where."""
+    """A federation on paper: clusters, policies and FederatedKinds, to see what would go where."""
 
     def __init__(self, clusters: Sequence[Cluster], policies: Iterable[Obj] = (), now: float = 0.0) -> None:
         self.clusters = list(clusters)
         self._now = now
-        known: dict[Resource, list[Obj]] = {PLACEMENT_POLICIES: [], CLUSTER_PLACEMENT_POLICIES: []}
+        inputs = (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES, FEDERATED_KINDS)
+        known: dict[Resource, list[Obj]] = {resource: [] for resource in inputs}
+        by_kind = {resource.kind: resource for resource in inputs}
         for policy in policies:
-            resource = PLACEMENT_POLICIES if policy["kind"] == PLACEMENT_POLICIES.kind else CLUSTER_PLACEMENT_POLICIES
-            known[resource].append(policy)
+            known[by_kind[policy["kind"]]].append(policy)
         self._door = NativeDoor().informed(known)
 
     def federates(self, source: Obj) -> bool:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hanse.api.names import PREFIX
 from hanse.kube.manifest import Obj, annotations_of, labels_of, name_of, namespace_of
+from hanse.native.rules import travelling
 
 _LOCAL_ANNOTATIONS = frozenset(
-    {"kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision"}
+    {
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "deployment.kubernetes.io/revision",
+        "deprecated.daemonset.template.generation",
+        "federation.kubernetes.io/hpa-target-cluster-list",
+        "pv.kubernetes.io/bind-completed",
+        "pv.kubernetes.io/bound-by-controller",
+        "volume.beta.kubernetes.io/storage-provisioner",
+        "volume.kubernetes.io/storage-provisioner",
+        "volume.kubernetes.io/selected-node",
+    }
 )
 _LOCAL_LABELS = frozenset({"kubernetes.io/metadata.name"})
 
 
-def template_of(source: Obj) -> Obj:
-    """Return the manifest that every chosen member gets."""
+def template_of(source: Obj, omit: Iterable[tuple[str, ...]] = ()) -> Obj:
+    """Return the manifest that every chosen member gets; fields to `omit` stay where they are."""
     metadata: Obj = {"name": name_of(source)}
     if namespace := namespace_of(source):
         metadata["namespace"] = namespace
@@ -26,25 +39,20 @@ def template_of(source: Obj) -> Obj:
     }
     if annotations:
         metadata["annotations"] = annotations
-    body = {name: value for name, value in source.items() if name not in ("metadata", "status")}
-    if source["kind"] == "Namespace":
-        body.pop("spec", None)
-    elif source["kind"] == "Service":
-        body["spec"] = _service_spec(source.get("spec") or {})
-    return {**without_nulls(body), "metadata": metadata}
+    body = without_nulls(travelling(source))
+    for path in omit:
+        body = _less(body, path)
+    return {**body, "metadata": metadata}
 
 
-def _service_spec(spec: Obj) -> Obj:
-    """Leave out what every API server allocates for itself."""
-    allocated = {"clusterIPs", "ipFamilies", "healthCheckNodePort"}
-    if spec.get("clusterIP") != "None":
-        allocated.add("clusterIP")
-    if spec.get("ipFamilyPolicy") == "SingleStack":
-        allocated.add("ipFamilyPolicy")
-    kept = {name: value for name, value in spec.items() if name not in allocated}
-    if "ports" in kept:
-        kept["ports"] = [{name: value for name, value in port.items() if name != "nodePort"} for port in kept["ports"]]
-    return kept
+def _less(fields: Obj, path: tuple[str, ...]) -> Obj:
+    first, *rest = path
+    if first not in fields:
+        return fields
+    if not rest:
+        return {name: value for name, value in fields.items() if name != first}
+    inner = fields[first]
+    return {**fields, first: _less(inner, tuple(rest))} if isinstance(inner, dict) else fields
 
 
 def without_nulls(value: Obj) -> Obj:

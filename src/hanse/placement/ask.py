@@ -11,6 +11,9 @@ from hanse.placement.candidate import Amounts, Toleration
 from hanse.placement.cluster_selector import ClusterSelector
 from hanse.placement.planner import Preferences
 
+# For so long a cluster that was lost must be well again before it gets its share back, unless a policy says otherwise.
+FAIL_BACK_SECONDS = 10.0
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterTerm:
@@ -88,17 +91,43 @@ Division: TypeAlias = Preferences | Duplicated | Equally | Weighted | ByCapacity
 
 @dataclass(frozen=True, slots=True)
 class Failover:
-    """What the loss of a cluster means: `after_seconds` it is replaced (None: never), and whether work goes back."""
+    """What the loss of a cluster means.
+
+    `after_seconds` it is replaced (None: never), `always` even for what must not run twice. `fail_back` is whether work
+    goes back to an earlier group; a cluster that has come back gets its share once it has been well for
+    `fail_back_after` seconds. `spare_clusters` may be lost without replicas becoming fewer than were asked for.
+    """
 
     after_seconds: float | None = 0.0
     fail_back: bool = True
+    fail_back_after: float = FAIL_BACK_SECONDS
+    always: bool = False
+    spare_clusters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """How a changed template spreads: in which order over sets of clusters, and how many clusters at a time.
+
+    Without a number all clusters of a group change at once where there is an order, else one. The next begin when those
+    before are well and have been so for `pause_seconds`; a `manual` one asks a person before every group but the first.
+    """
+
+    order: tuple[ClusterTerm, ...] = ()
+    max_clusters: int | None = None
+    max_percent: int | None = None
+    manual: bool = False
+    pause_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
     """Everything that may be asked; the default is every cluster, and replicas divided equally.
 
-    `requests` is what one replica needs: with it no cluster gets more than it has room for.
+    `requests` is what one replica needs: with it no cluster gets more than it has room for. Work that runs
+    `at_most_once` is taken from its old place before it begins in a new one. Without a `rollout` a changed template
+    reaches every cluster at once. `forbidden` are clusters that whoever asks may not use, each with the sentence that
+    says so; what they hold already stays as it is.
     """
 
     clusters: ClusterTerm = field(default_factory=ClusterTerm)
@@ -108,6 +137,9 @@ class Placement:
     division: Division = field(default_factory=Equally)
     requests: Amounts | None = None
     failover: Failover = field(default_factory=Failover)
+    at_most_once: bool = False
+    rollout: Rollout | None = None
+    forbidden: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +155,13 @@ class State:
     """What is known beyond the clusters: what each holds of the work, and the time.
 
     `estimated` is how many replicas a cluster has turned out to hold, as the unschedulable pods in it show. `refusals`
-    say why clusters that seem ready cannot be used for this work.
+    say why clusters that seem ready cannot be used for this work. `asked` is how many replicas were asked of each
+    cluster, where that is not what it holds. `promised` is what of each cluster's free room others will take.
     """
 
     current: Mapping[str, int] = field(default_factory=dict)
     estimated: Mapping[str, int] = field(default_factory=dict)
     refusals: Mapping[str, str] = field(default_factory=dict)
     now: float = 0.0
+    asked: Mapping[str, int] = field(default_factory=dict)
+    promised: Mapping[str, Amounts] = field(default_factory=dict)

@@ -48,7 +48,8 @@ class Toleration:
 class Candidate:
     """One cluster as placement sees it.
 
-    `refusal` says why no work may go there now, "" where it may, and `refused_since` since when. `capacity` is what
+    `refusal` says why no work may go there now, "" where it may, and `refused_since` since when; `returned` is when it
+    came back from having been lost. `capacity` is what
     its nodes can hold in all, `free` what is left of it; None where the cluster did not tell.
     """
 
@@ -56,6 +57,7 @@ class Candidate:
     labels: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
     refused_since: float | None = None
+    returned: float | None = None
     cordoned: bool = False
     taints: tuple[Taint, ...] = ()
     provider: str = ""

@@ -27,8 +27,26 @@ class Choice:
 
 
 def choose(work: Work) -> Choice:
-    """Choose clusters and divide replicas among them."""
-    sifted = sift(work)
+    """Choose clusters and divide replicas among them.
+
+    A cluster that has only just come back is still done without where others have taken over its share: should it go
+    again, nothing has moved twice.
+    """
+    choice = _choose(work)
+    returning = work.returning & choice.chosen
+    if returning and _taken_over(work, choice, returning):
+        return _choose(work, returning)
+    return choice
+
+
+def _taken_over(work: Work, choice: Choice, returning: int) -> bool:
+    asked = {work.fleet.slot(name): count for name, count in work.state.asked.items()} or work.held
+    others = work.fleet.slots(choice.chosen & ~returning)
+    return sum(asked.get(slot, 0) for slot in others) > sum(choice.shares.counts.get(slot, 0) for slot in others)
+
+
+def _choose(work: Work, returning: int = 0) -> Choice:
+    sifted = sift(work, returning)
     best: Choice | None = None
     for group, clusters in _attempts(work, sifted):
         choice = _attempt(work, sifted, group, clusters)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import overload
 
 from hanse.placement.ask import Placement, State
@@ -19,7 +19,8 @@ class Verdict:
     """One cluster's part of a decision; `replicas` is None for kinds that have none.
 
     `keep` marks a cluster that is not chosen although it may still hold a copy: it cannot be asked, so what it has
-    is left alone.
+    is left alone. `unwanted` marks one that could have the object, or replicas of it, had
+    it been asked for.
     """
 
     cluster: str
@@ -27,6 +28,7 @@ class Verdict:
     replicas: int | None
     reasons: tuple[str, ...]
     keep: bool = False
+    unwanted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,8 @@ class Decision:
     """Where an object goes, and why.
 
     `unplaced` replicas find no place; `remedy` says what would give them one. `until` is the moment at which time
-    alone changes the decision, None where it does not.
+    alone changes the decision, None where it does not. `withheld` replicas are given to nobody, since a lost cluster
+    may still run them.
     """
 
     verdicts: Sequence[Verdict]
@@ -42,6 +45,7 @@ class Decision:
     notes: tuple[str, ...] = ()
     remedy: str = "raise a cluster's maxReplicas or weight"
     until: float | None = None
+    withheld: Mapping[str, int] = field(default_factory=dict)
 
     def chosen(self) -> list[str]:
         """Return the names of the clusters that shall have the object."""
@@ -110,14 +114,30 @@ def decide(
     fleet = clusters if isinstance(clusters, Fleet) else Fleet(clusters)
     work = Work(fleet, placement or Placement(), replicas, state or State(), key)
     choice = choose(work)
+    withheld = {fleet.names[slot]: choice.shares.counts.get(slot, 0) for slot in fleet.slots(choice.waiting)}
     return Decision(
-        Verdicts(work, choice), choice.shares.unplaced, _notes(work, choice), choice.shares.remedy, choice.until
+        Verdicts(work, choice),
+        choice.shares.unplaced,
+        _notes(work, choice, withheld),
+        choice.shares.remedy,
+        choice.until,
+        withheld,
     )
 
 
-def _notes(work: Work, choice: Choice) -> tuple[str, ...]:
+def _notes(work: Work, choice: Choice, withheld: Mapping[str, int]) -> tuple[str, ...]:
     impossible = (choice.impossible,) if choice.impossible else ()
-    return (*impossible, *_unknown_names(work))
+    return (*impossible, *_withheld(work, withheld), *_unknown_names(work))
+
+
+def _withheld(work: Work, withheld: Mapping[str, int]) -> Iterator[str]:
+    """Say which replicas are started nowhere since a lost cluster may still run them."""
+    if not any(withheld.values()):
+        return
+    names = ", ".join(name for name, count in withheld.items() if count)
+    after = work.placement.failover.after_seconds
+    when = "are started nowhere else" if after is None else f"are started elsewhere {after:g} s after its loss"
+    yield f"{sum(withheld.values())} replicas may still run in {names}, which cannot be asked, and {when}"
 
 
 def _unknown_names(work: Work) -> Iterator[str]:
@@ -135,7 +155,7 @@ def _verdict(work: Work, choice: Choice, slot: int, asked: tuple[str, ...]) -> V
     name, bit = work.fleet.names[slot], 1 << slot
     for refused in choice.refused:
         if refused.clusters & bit:
-            return Verdict(name, False, None, (*asked, refused.tell(slot)), refused.keep)
+            return Verdict(name, False, None, (*asked, refused.tell(slot)), refused.keep, refused.unwanted)
     reasons = (*asked, "it is ready")
     if work.fleet.cordoned & work.holders & bit:
         reasons = (*reasons, "it is cordoned and keeps what it has")
@@ -145,7 +165,9 @@ def _verdict(work: Work, choice: Choice, slot: int, asked: tuple[str, ...]) -> V
         return Verdict(name, False, None, (*reasons, "there is nothing for it to do"))
     if work.replicas is None:
         return Verdict(name, True, None, reasons)
-    return Verdict(name, True, choice.shares.counts.get(slot, 0), (*reasons, choice.shares.tell(slot)))
+    unwanted = bool(choice.shares.unwanted & bit)
+    count = choice.shares.counts.get(slot, 0)
+    return Verdict(name, True, count, (*reasons, choice.shares.tell(slot)), unwanted=unwanted)
 
 
 def _asked(work: Work) -> tuple[int, tuple[str, ...]]:

@@ -15,12 +15,16 @@ Limit = Callable[[int], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Replicas by slot, how many found no place, and the sentences for both."""
+    """Replicas by slot, how many found no place, and the sentences for both.
+
+    `unwanted` are the clusters that get nothing because nobody gave them a weight.
+    """
 
     counts: dict[int, int] = field(default_factory=dict)
     unplaced: int = 0
     tell: Tell = lambda _slot: ""
     remedy: str = ""
+    unwanted: int = 0
 
 
 _NO_ROOM = "the chosen clusters have no more room; let more clusters be chosen, free capacity or ask for less a replica"
@@ -90,7 +94,8 @@ def _by_planner(work: Work, slots: Sequence[int], total: int, preferences: Prefe
         more = f", {extra} of them beyond what it has room for" if extra else ""
         return f"of {total} replicas the preferences ({', '.join(parts)}) give it {counts[slot]}{more}"
 
-    return Shares(counts, plan.unplaced, tell, "raise a cluster's maxReplicas or weight")
+    unwanted = sum(1 << slot for slot in slots if preferences.of(names[slot]) is None)
+    return Shares(counts, plan.unplaced, tell, "raise a cluster's maxReplicas or weight", unwanted)
 
 
 def _duplicated(work: Work, slots: Sequence[int], total: int, frozen: int) -> Shares:
@@ -99,15 +104,16 @@ def _duplicated(work: Work, slots: Sequence[int], total: int, frozen: int) -> Sh
 
 
 def _equally(work: Work, slots: Sequence[int], total: int, limits: list[int | None] | None) -> Shares:
-    hashes = work.hashes
+    # Work too small to be everywhere is the most there is, and names that are alike must not all mean the same cluster.
+    ranks = work.hashes if total >= len(slots) else work.ranks
     if limits is None:
-        ordered = sorted(slots, key=hashes.__getitem__)
+        ordered = sorted(slots, key=ranks.__getitem__)
         share, odd = divmod(total, len(ordered)) if ordered else (0, 0)
         counts = dict.fromkeys(ordered, share)
         for slot in ordered[:odd]:
             counts[slot] = share + 1
     else:
-        given = apportion(total, [1] * len(slots), [hashes[slot] for slot in slots], limits)
+        given = apportion(total, [1] * len(slots), [ranks[slot] for slot in slots], limits)
         counts = dict(zip(slots, given, strict=True))
     full = _full(slots, counts, limits)
 
@@ -132,7 +138,7 @@ def _weights(work: Work, slots: Sequence[int], weighted: Weighted) -> list[int]:
 def _weighted(
     work: Work, slots: Sequence[int], total: int, limits: list[int | None] | None, weights: Sequence[int]
 ) -> Shares:
-    given = apportion(total, weights, [work.hashes[slot] for slot in slots], limits)
+    given = apportion(total, weights, [work.ranks[slot] for slot in slots], limits)
     counts = dict(zip(slots, given, strict=True))
     weight_of = dict(zip(slots, weights, strict=True))
     full, all_weights = _full(slots, counts, limits), sum(weights)
@@ -144,7 +150,8 @@ def _weighted(
         return f"{count}, which is all it can take" if slot in full else count
 
     remedy = _NO_ROOM if all_weights else "no chosen cluster has a weight; give one a weight above 0"
-    return Shares(counts, total - sum(given), tell, remedy)
+    unwanted = sum(1 << slot for slot in slots if not weight_of[slot])
+    return Shares(counts, total - sum(given), tell, remedy, unwanted)
 
 
 def _by_capacity(work: Work, slots: Sequence[int], total: int, limits: list[int | None] | None) -> Shares:
@@ -166,7 +173,7 @@ Grow = Callable[[Work, Sequence[int], list[int], int, list[int | None]], str]
 
 def _steadily(work: Work, slots: Sequence[int], total: int, limits: list[int | None] | None, grow: Grow) -> Shares:
     """Keep what runs; give only what is missing, take only what is too much."""
-    ranks = [work.hashes[slot] for slot in slots]
+    ranks = [work.ranks[slot] for slot in slots]
     bounds: list[int | None] = limits if limits is not None else [None for _ in slots]
     kept = [
         held if bound is None else min(held, max(0, bound))
@@ -192,7 +199,7 @@ def _steadily(work: Work, slots: Sequence[int], total: int, limits: list[int | N
 
 def _by_free_room(work: Work, slots: Sequence[int], kept: list[int], missing: int, bounds: list[int | None]) -> str:
     free = [max(0, bound - have) if bound is not None else 0 for bound, have in zip(bounds, kept, strict=True)]
-    extra = apportion(missing, free, [work.hashes[slot] for slot in slots], free)
+    extra = apportion(missing, free, [work.ranks[slot] for slot in slots], free)
     for place, more in enumerate(extra):
         kept[place] += more
     return "what is missing goes in proportion to free room"
@@ -205,7 +212,7 @@ def _into_few(work: Work, slots: Sequence[int], kept: list[int], missing: int, b
         bound = bounds[place]
         return missing if bound is None else max(0, bound - kept[place])
 
-    order = sorted(range(len(slots)), key=lambda place: (-kept[place], -room(place), work.hashes[slots[place]]))
+    order = sorted(range(len(slots)), key=lambda place: (-kept[place], -room(place), work.ranks[slots[place]]))
     for place in order:
         more = min(missing, room(place))
         kept[place] += more

@@ -140,10 +140,16 @@ class Fleet:
             found = self._remember(self._fits, question, rooms)
         return found
 
+    def fits_beside(self, slot: int, requests: Amounts, taken: Amounts) -> int | None:
+        """Return how many replicas find room in one cluster beside what others take of it."""
+        free = self._candidates[slot].free
+        rest = None if free is None else {name: have - taken.get(name, 0) for name, have in free.items()}
+        return _fitting(rest, requests)
+
     def _index(self) -> None:
         self.names = [candidate.name for candidate in self._candidates]
         self.everyone = (1 << len(self.names)) - 1
-        self.refused = self.cordoned = self.tainted = 0
+        self.refused = self.returned = self.cordoned = self.tainted = 0
         self._having: dict[str, dict[str, int]] = {}
         self._lanes = HashLanes(self.names)
         for slot in range(len(self.names)):
@@ -172,6 +178,8 @@ class Fleet:
             values[value] = values.get(value, 0) | bit
         if candidate.refusal:
             self.refused |= bit
+        elif candidate.returned is not None:
+            self.returned |= bit
         if candidate.cordoned:
             self.cordoned |= bit
         if candidate.taints:
@@ -182,6 +190,7 @@ class Fleet:
         for key, value in self._candidates[slot].labels.items():
             self._having[key][value] &= others
         self.refused &= others
+        self.returned &= others
         self.cordoned &= others
         self.tainted &= others
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from hanse.kube.manifest import Obj
 from hanse.placement.ask import (
+    FAIL_BACK_SECONDS,
     Aggregated,
     ByCapacity,
     ByFreeCapacity,
@@ -17,6 +18,7 @@ from hanse.placement.ask import (
     Group,
     Override,
     Placement,
+    Rollout,
     Spread,
     Weighted,
     WeightRule,
@@ -48,6 +50,7 @@ def placement_of(spec: Obj) -> Placement:
         spread=_spreads(spec.get("spread")),
         division=_division(_object(spec.get("division"), "spec.division")),
         failover=_failover(_object(spec.get("failover"), "spec.failover")),
+        rollout=_rollout(spec.get("rollout")),
     )
 
 
@@ -165,9 +168,35 @@ def _preferences(fields: Obj) -> Preferences:
 
 def _failover(fields: Obj) -> Failover:
     after = fields.get("afterSeconds", 0)
-    never = fields.get("never") is True
+    never, always = fields.get("never") is True, fields.get("always") is True
+    if never and always:
+        raise PolicyError("spec.failover: never and always exclude each other")
+    steady = fields.get("failBackAfterSeconds")
     return Failover(
-        None if never else float(_number(after, "spec.failover.afterSeconds")), fields.get("failBack") is not False
+        None if never else float(_number(after, "spec.failover.afterSeconds")),
+        fields.get("failBack") is not False,
+        FAIL_BACK_SECONDS if steady is None else float(_number(steady, "spec.failover.failBackAfterSeconds")),
+        always,
+        _number(fields.get("spareClusters", 0), "spec.failover.spareClusters"),
+    )
+
+
+def _rollout(value: Any) -> Rollout | None:
+    if value is None:
+        return None
+    fields = _object(value, "spec.rollout")
+    order = _entries(fields.get("order"), "spec.rollout.order")
+    gate = fields.get("gate", "Ready")
+    if gate not in ("Ready", "Manual"):
+        raise PolicyError(f"spec.rollout.gate: {gate!r} is neither Ready nor Manual")
+    if gate == "Manual" and not order:
+        raise PolicyError("spec.rollout.gate: Manual needs an order, between whose groups a person is asked")
+    return Rollout(
+        order=tuple(term_of(entry, where) for where, entry in order),
+        max_clusters=_at_least_one(fields.get("maxClusters"), "spec.rollout.maxClusters"),
+        max_percent=_at_least_one(fields.get("maxPercent"), "spec.rollout.maxPercent"),
+        manual=gate == "Manual",
+        pause_seconds=float(_number(fields.get("pauseSeconds", 0), "spec.rollout.pauseSeconds")),
     )
 
 
@@ -213,6 +242,13 @@ def _number(value: Any, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise PolicyError(f"{where} must be a whole number that is not negative, not {value!r}")
     return value
+
+
+def _at_least_one(value: Any, where: str) -> int | None:
+    number = _optional_number(value, where)
+    if number == 0:
+        raise PolicyError(f"{where} must be at least 1; leave it out to set no limit")
+    return number
 
 
 def _optional_number(value: Any, where: str) -> int | None:

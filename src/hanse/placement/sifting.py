@@ -30,18 +30,27 @@ class Sifted:
     until: float | None = None
 
 
-def sift(work: Work) -> Sifted:
-    """Leave out the clusters that may not be used."""
+def sift(work: Work, returning: int = 0) -> Sifted:
+    """Leave out the clusters that may not be used, and those that are only just `returning`."""
     fleet, term = work.fleet, work.placement.clusters
     asked = fleet.within(term)
     refused: list[Refused] = []
     if asked != fleet.everyone:
-        refused.append(Refused(fleet.everyone & ~asked, lambda slot: outside(fleet[slot], term)))
+        refused.append(Refused(fleet.everyone & ~asked, lambda slot: outside(fleet[slot], term), unwanted=True))
+    forbidden = dict(work.placement.forbidden)
+    denied = asked & fleet.named(forbidden)
+    if denied:
+        # What was placed by somebody who may is neither changed nor taken away by somebody who may not.
+        refused.append(Refused(denied, lambda slot: forbidden[fleet.names[slot]], keep=True))
+        asked &= ~denied
     lost = asked & (fleet.refused | fleet.named(work.state.refusals))
     waiting, until = _waiting(work, lost)
     if lost:
         refused.append(Refused(lost, lambda slot: _lost(work, waiting, slot), keep=True))
-    usable = asked & ~lost
+    returning &= asked & ~lost
+    if returning:
+        refused.append(Refused(returning, lambda slot: _returning(work, slot), keep=True))
+    usable = asked & ~lost & ~returning
     closed = 0 if any(each.covers(CORDON) for each in work.placement.tolerations) else usable & fleet.cordoned
     cordoned = closed & ~work.holders
     if cordoned:
@@ -50,6 +59,7 @@ def sift(work: Work) -> Sifted:
     usable &= ~cordoned
     judged = _taints(work, usable)
     moments = [moment for moment in (until, judged.until) if moment is not None]
+    moments += map(work.steady_from, fleet.slots(returning))
     return Sifted(
         judged.usable,
         (*refused, *judged.refused),
@@ -96,6 +106,11 @@ def _lost(work: Work, waiting: int, slot: int) -> str:
     if after is None:
         return f"{why}; its share is never given to others, since it may still run there"
     return f"{why}; its share is given to others after {after:g} s"
+
+
+def _returning(work: Work, slot: int) -> str:
+    wait = work.steady_from(slot) - work.state.now
+    return f"it came back only just now and gets its share again in {wait:.0f} s, if it stays"
 
 
 def _taints(work: Work, usable: int) -> Sifted:

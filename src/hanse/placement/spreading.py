@@ -32,12 +32,13 @@ def spread_over(work: Work, clusters: int) -> Spreading:
     for spread in work.placement.spread:
         parts, nowhere = parts_of(work, clusters, spread.by)
         if nowhere:
-            refused.append(Refused(nowhere, _nowhere(spread)))
+            refused.append(Refused(nowhere, _nowhere(spread), unwanted=True))
             clusters &= ~nowhere
         if spread.max_groups is not None and len(parts) > max(0, spread.max_groups):
             taken = _picked(work, parts, spread.max_groups, done)
             dropped = clusters & ~taken
-            refused.append(Refused(dropped, _crowded(work, spread)))
+            # After a loss, or a return, clusters change places without anybody having asked for it.
+            refused.append(Refused(dropped, _crowded(work, spread), unwanted=not work.disturbed))
             clusters = taken
         done.append(spread)
     return Spreading(clusters, tuple(refused), _impossible(work, clusters))

@@ -12,14 +12,23 @@ from hanse.placement.fleet import Fleet
 
 Tell = Callable[[int], str]
 
+# The last bytes of a key hardly reach the upper bits of FNV-1; a few more rounds carry them there.
+_MIXED = "\0" * 4
+# Whatever moved because a cluster came back has moved by then.
+_LATELY_SECONDS = 3600.0
+
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Clusters that a step left out, and the sentence for each; `keep` leaves alone what they may hold."""
+    """Clusters that a step left out, and the sentence for each.
+
+    `keep` leaves alone what they may hold; `unwanted` are clusters that could have the work, had it been asked for.
+    """
 
     clusters: int
     tell: Tell
     keep: bool = False
+    unwanted: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,9 +53,34 @@ class Work:
         return sum(1 << slot for slot in self.held)
 
     @cached_property
+    def returning(self) -> int:
+        """The clusters that came back too short a while ago to be given their share again."""
+        failover, returned = self.placement.failover, self.fleet.returned
+        if not returned or self.replicas is None or failover.after_seconds is None:
+            return 0
+        return sum(1 << slot for slot in self.fleet.slots(returned) if self.state.now < self.steady_from(slot))
+
+    @cached_property
+    def disturbed(self) -> bool:
+        """Whether a cluster is lost, or came back lately, so that work moves by itself."""
+        if self.fleet.refused or self.state.refusals:
+            return True
+        back = (self.fleet[slot].returned or 0.0 for slot in self.fleet.slots(self.fleet.returned))
+        return any(self.state.now < moment + _LATELY_SECONDS for moment in back)
+
+    def steady_from(self, slot: int) -> float:
+        """Return the moment from which a cluster that came back counts like any other."""
+        return (self.fleet[slot].returned or 0.0) + self.placement.failover.fail_back_after
+
+    @cached_property
     def hashes(self) -> tuple[int, ...]:
-        """What breaks ties, for every cluster."""
+        """What breaks ties as federation v1 did, for every cluster."""
         return self.fleet.hashes(self.key)
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """What breaks all other ties: evenly, also among workloads whose names differ in the last letter only."""
+        return self.fleet.hashes(self.key + _MIXED)
 
     @cached_property
     def requests(self) -> Amounts | None:
@@ -66,6 +100,10 @@ class Work:
         if requests is not None:
             held = self.held
             rooms = [held.get(slot, 0) + (free or 0) for slot, free in enumerate(self.fleet.fits(requests, free=True))]
+            for name, taken in self.state.promised.items():
+                slot = self.fleet.slot(name)
+                if slot is not None:
+                    rooms[slot] = held.get(slot, 0) + (self.fleet.fits_beside(slot, requests, taken) or 0)
         for name, count in estimated.items():
             place = self.fleet.slot(name)
             if place is not None:

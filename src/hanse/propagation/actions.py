@@ -6,12 +6,12 @@ there, deletion names the uid, apply touches only the fields that were rendered.
 
 from __future__ import annotations
 
-from hanse.api.names import MANAGED_LABEL, OWNER_ANNOTATION, RENDERED_ANNOTATION
+from hanse.api.names import ADOPT_ANNOTATION, MANAGED_LABEL, OWNER_ANNOTATION, RENDERED_ANNOTATION
 from hanse.kube.client import Client, PatchType
 from hanse.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
-from hanse.kube.manifest import Key, Obj, version_of
+from hanse.kube.manifest import Key, Obj, annotations_of, is_deleting, version_of
 from hanse.kube.resources import Resource
-from hanse.propagation.comparison import Action, Apply, Create, Delete, Refuse, Release, Revise
+from hanse.propagation.comparison import Action, Apply, Create, Delete, Refuse, Release, Renumber, Revise
 from hanse.propagation.ownership import claimed, is_creation, outlives_apply
 
 
@@ -22,12 +22,14 @@ class Refused(Exception):
 async def carry_out(action: Action, client: Client, resource: Resource, key: Key) -> Obj | None:
     """Do one thing in one member; returns the object as it is then, None when it is gone or was released."""
     match action:
-        case Create(manifest):
-            return await _create(client, resource, manifest)
+        case Create(manifest, adopt):
+            return await _create(client, resource, key, manifest, adopt=adopt)
         case Apply(manifest, observed):
             return await _apply(client, resource, key, manifest, observed)
         case Revise(whole, otherwise):
             return await _revise(client, resource, key, whole, otherwise)
+        case Renumber(uid, patch):
+            return await _renumber(client, resource, key, uid, patch)
         case Delete(uid, version):
             return await _delete(client, resource, key, uid, version)
         case Release(uid):
@@ -37,11 +39,26 @@ async def carry_out(action: Action, client: Client, resource: Resource, key: Key
             raise Refused(message)
 
 
-async def _create(client: Client, resource: Resource, manifest: Obj) -> Obj | None:
+async def _create(client: Client, resource: Resource, key: Key, manifest: Obj, *, adopt: bool) -> Obj | None:
     try:
         return await client.create(resource, manifest)
     except AlreadyExists as error:
-        raise Refused("an object of this name is there already and is not Hanse's; delete or rename it") from error
+        if not adopt:
+            raise Refused(
+                "an object of this name is there already and is not Hanse's; delete or rename it, or take it over with "
+                f'the annotation {ADOPT_ANNOTATION}: "true" on the federation\'s object'
+            ) from error
+    return await _adopt(client, resource, key, manifest)
+
+
+async def _adopt(client: Client, resource: Resource, key: Key, manifest: Obj) -> Obj:
+    """Take over an object that is nobody's copy: fields that were not rendered stay, and pods run on."""
+    live = await client.get(resource, key.name, key.namespace)
+    if owner := annotations_of(live).get(OWNER_ANNOTATION):
+        raise Refused(f"an object of this name is there already and is the copy of another object, {owner}")
+    if is_deleting(live):
+        raise Refused("an object of this name is there already and is being deleted")
+    return await client.apply(resource, manifest)
 
 
 async def _revise(client: Client, resource: Resource, key: Key, whole: Obj, otherwise: Apply) -> Obj:
@@ -56,6 +73,13 @@ async def _apply(client: Client, resource: Resource, key: Key, manifest: Obj, ob
     if any(is_creation(entry) for entry in observed["metadata"].get("managedFields") or ()):
         await _claim(client, resource, key, manifest)
     return await client.apply(resource, manifest)
+
+
+async def _renumber(client: Client, resource: Resource, key: Key, uid: str, patch: Obj) -> Obj | None:
+    try:
+        return await client.patch(resource, key.name, {**patch, "metadata": {"uid": uid}}, key.namespace)
+    except NotFound:
+        return None
 
 
 async def _claim(client: Client, resource: Resource, key: Key, manifest: Obj) -> None:

@@ -14,6 +14,8 @@ from hanse.placement.fleet import Fleet
 
 # Cluster API and the cloud providers' own tools label what a cluster runs on; there is no label of Kubernetes for it.
 PROVIDER_LABEL = "hanse.dev/provider"
+# A cluster that is ready for the first time was registered no longer ago than this.
+_JOINING_SECONDS = 30.0
 
 
 class ClusterIndex:
@@ -44,6 +46,7 @@ def candidate_of(cluster: Cluster) -> Candidate:
         labels=cluster.labels,
         refusal=cluster.refusal,
         refused_since=seconds_of(cluster.refused_since),
+        returned=_returned(cluster),
         cordoned=cluster.unschedulable or cluster.leaving,
         taints=tuple(
             Taint(taint.key, taint.value, cast(Effect, taint.effect), seconds_of(taint.time_added))
@@ -55,6 +58,17 @@ def candidate_of(cluster: Cluster) -> Candidate:
         capacity=thousandths(cluster.capacity) if cluster.capacity else None,
         free=thousandths(cluster.free) if cluster.free else None,
     )
+
+
+def _returned(cluster: Cluster) -> float | None:
+    """Return when a cluster came back from having been lost, None for one that never was.
+
+    The condition tells only of the last change; what became ready long after it had joined was lost before.
+    """
+    became_ready, created = seconds_of(cluster.refused_since), seconds_of(cluster.created)
+    if cluster.refusal or became_ready is None or created is None or became_ready - created < _JOINING_SECONDS:
+        return None
+    return became_ready
 
 
 def seconds_of(timestamp: str) -> float | None:

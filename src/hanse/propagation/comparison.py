@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hanse.api.names import OWNER_ANNOTATION
-from hanse.kube.manifest import Obj, annotations_of, is_deleting, uid_of, version_of
+from hanse.kube.manifest import Obj, annotations_of, dig, is_deleting, uid_of, version_of
 from hanse.kube.schemas import Schema
 from hanse.propagation.rendering import owned_by, rendered_digest
 from hanse.propagation.revision import revised
@@ -20,12 +20,25 @@ from hanse.propagation.revision import revised
 class Present:
     """A member shall have this manifest, as the copy of that source.
 
-    A `shared` one (a namespace) is used as it is where the member already has its own.
+    A `shared` one (a namespace) is used as it is where the member already has its own. Where `mend` is False, what
+    somebody changed in the member stays until the manifest itself changes. The member keeps what it has in the fields
+    to `retain`. With `adopt` an object of that name that is nobody's copy becomes this one's.
     """
 
     manifest: Obj
     source_uid: str
     shared: bool = False
+    mend: bool = True
+    retain: tuple[tuple[str, ...], ...] = ()
+    adopt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A member shall keep its copy of that source as it is, but for these numbers (each with its path)."""
+
+    source_uid: str
+    numbers: tuple[tuple[tuple[str, ...], int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +55,15 @@ class Released:
     source_uid: str
 
 
-Wanted = Present | Absent | Released
+Wanted = Present | Kept | Absent | Released
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Make the object."""
+    """Make the object, or with `adopt` take over one that is nobody's copy."""
 
     manifest: Obj
+    adopt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +80,14 @@ class Revise:
 
     whole: Obj
     otherwise: Apply
+
+
+@dataclass(frozen=True, slots=True)
+class Renumber:
+    """Change some numbers of exactly this object, and nothing else of it."""
+
+    uid: str
+    patch: Obj
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +112,7 @@ class Refuse:
     message: str
 
 
-Action = Create | Apply | Revise | Delete | Release | Refuse
+Action = Create | Apply | Revise | Renumber | Delete | Release | Refuse
 
 
 def compare(
@@ -101,6 +123,8 @@ def compare(
     `last` is the rendering that the object was last brought to, where that is known; `whole` says that all of the
     object was observed, so that it may be written whole.
     """
+    if isinstance(wanted, Kept):
+        return _renumber(wanted, observed)
     if not isinstance(wanted, Present):
         if observed is None or not owned_by(observed, wanted.source_uid) or is_deleting(observed):
             return None
@@ -108,7 +132,7 @@ def compare(
             return Release(uid_of(observed))
         return Delete(uid_of(observed), version_of(observed))
     if observed is None:
-        return Create(wanted.manifest)
+        return Create(wanted.manifest, wanted.adopt)
     if not owned_by(observed, wanted.source_uid):
         if wanted.shared:
             return None
@@ -117,13 +141,26 @@ def compare(
     if is_deleting(observed):
         return Refuse("its former copy is still being deleted")
     same_rendering = rendered_digest(observed) == rendered_digest(wanted.manifest)
-    if same_rendering and covers(observed, wanted.manifest, schema):
+    if same_rendering and (not wanted.mend or covers(observed, wanted.manifest, schema)):
         return None
     apply = Apply(wanted.manifest, observed)
     before = wanted.manifest if same_rendering else last
     if schema is None or not whole or before is None or rendered_digest(before) != rendered_digest(observed):
         return apply
     return Revise(revised(observed, before, wanted.manifest, schema), apply)
+
+
+def _renumber(kept: Kept, observed: Obj | None) -> Renumber | None:
+    if observed is None or not owned_by(observed, kept.source_uid) or is_deleting(observed):
+        return None
+    patch: Obj = {}
+    for path, number in kept.numbers:
+        if dig(observed, *path) != number:
+            inner = patch
+            for name in path[:-1]:
+                inner = inner.setdefault(name, {})
+            inner[path[-1]] = number
+    return Renumber(uid_of(observed), patch) if patch else None
 
 
 def covers(observed: Any, rendered: Any, schema: Schema | None) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hanse.propagation.comparison import Present, Wanted
+from hanse.propagation.comparison import Kept, Present, Wanted
 from hanse.propagation.intent import Ref
 
 
@@ -37,12 +37,14 @@ class Desk:
     def place(self, ref: Ref, wanted: dict[str, Wanted]) -> None:
         """Say what the clusters shall have of one source object; a cluster that is not named is left alone."""
         before = self._wanted.get(ref, {})
-        self._wanted[ref] = wanted
+        # A wish that is still the same stays the same value, which members may hold on to.
+        kept = {name: _same(before.get(name), wish) for name, wish in wanted.items()}
+        self._wanted[ref] = kept
         troubles = self._troubles.get(ref)
         if troubles:
             self._troubles[ref] = {name: text for name, text in troubles.items() if name in wanted}
-        for cluster, wish in wanted.items():
-            if before.get(cluster) != wish:
+        for cluster, wish in kept.items():
+            if before.get(cluster) is not wish:
                 self._confirmed.get(ref, set()).discard(cluster)
                 self._on_wanted(cluster, ref)
 
@@ -78,7 +80,7 @@ class Desk:
     def holds(self, cluster: str, namespace: str) -> bool:
         """Tell whether a cluster shall have anything in a namespace."""
         return any(
-            ref.key.namespace == namespace and isinstance(wishes.get(cluster), Present)
+            ref.key.namespace == namespace and isinstance(wishes.get(cluster), Present | Kept)
             for ref, wishes in self._wanted.items()
         )
 
@@ -92,3 +94,7 @@ class Desk:
             return
         self._troubles.setdefault(ref, {})[cluster] = trouble
         self._on_outcome(ref)
+
+
+def _same(before: Wanted | None, wish: Wanted) -> Wanted:
+    return before if before is not None and before == wish else wish

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from hanse.kube.manifest import Obj, dig
 from hanse.placement.decision import Verdict
-from hanse.propagation.comparison import Present
+from hanse.propagation.comparison import Kept, Present
 from hanse.propagation.intent import Intent
 from hanse.propagation.planning import UNSEEN, Observation, Planned
+from hanse.propagation.remedies import Remedy
 from hanse.propagation.rendering import owned_by, rendered_digest
 
 
@@ -24,18 +25,30 @@ class ClusterExplanation:
     sentences: tuple[str, ...]
 
 
-def explain(intent: Intent, planned: Planned, observed: Mapping[str, Observation]) -> list[ClusterExplanation]:
-    """Explain a plan, cluster by cluster."""
+def explain(
+    intent: Intent,
+    planned: Planned,
+    observed: Mapping[str, Observation],
+    remedies: Mapping[str, Remedy | None] | None = None,
+) -> list[ClusterExplanation]:
+    """Explain a plan, cluster by cluster; `remedies` say what would have to change where nothing goes."""
+    remedies = remedies or {}
     return [
-        _explain_one(intent, planned, verdict, observed.get(verdict.cluster, UNSEEN))
+        _explain_one(intent, planned, verdict, observed.get(verdict.cluster, UNSEEN), remedies.get(verdict.cluster))
         for verdict in planned.decision.verdicts
     ]
 
 
-def _explain_one(intent: Intent, planned: Planned, verdict: Verdict, observation: Observation) -> ClusterExplanation:
+def _explain_one(
+    intent: Intent, planned: Planned, verdict: Verdict, observation: Observation, remedy: Remedy | None
+) -> ClusterExplanation:
     copy = observation.copy
-    sentences = [f"{_capital(reason)}." for reason in verdict.reasons]
+    # A user's name is written as the user is called.
+    started = {text for _, text in intent.placement.forbidden}
+    sentences = [f"{reason if reason in started else _capital(reason)}." for reason in verdict.reasons]
     sentences += _transition(intent, planned, verdict, observation)
+    if remedy is not None:
+        sentences.append(f"{_capital(str(remedy))}.")
     return ClusterExplanation(
         cluster=verdict.cluster,
         chosen=verdict.chosen,
@@ -50,27 +63,31 @@ def _summary(intent: Intent, observation: Observation) -> str:
         return "cannot be asked"
     if observation.copy is None:
         return "nothing there"
-    if intent.replicas is None:
+    if intent.replicas is None or intent.parts is not None:
         return "has it"
-    replicas = dig(observation.copy, "spec", "replicas", default=0)
-    available = dig(observation.copy, "status", "availableReplicas", default=0)
+    replicas = intent.scale.asked(observation.copy)
+    available = intent.scale.available_in(observation.copy)
     return f"{replicas} replicas, {available} available"
 
 
 def _transition(intent: Intent, planned: Planned, verdict: Verdict, observation: Observation) -> list[str]:
+    if intent.forbids(verdict.cluster):
+        return ["Whatever it holds stays as it is."] if observation.copy is not None else []
     if verdict.keep:
-        return ["Whatever it holds is left alone until it answers again."]
+        return [f"Whatever it holds is left alone until {'then' if observation.seen else 'it answers again'}."]
     if not observation.seen:
         return ["It could not be read just now, so what it has is not known here."]
     copy, wanted = observation.copy, planned.wanted.get(verdict.cluster)
     if copy is not None and not owned_by(copy, intent.source_uid):
         return ["It has an object of this name that is not Hanse's, which is left alone; delete or rename it there."]
+    if isinstance(wanted, Kept):
+        return ["Its copy stays as it is for now."]
     if not isinstance(wanted, Present):
         return ["Its copy is being removed."] if wanted is not None else []
     if copy is None:
         return ["It does not have its copy yet."]
-    held, asked = dig(copy, "spec", "replicas"), dig(wanted.manifest, "spec", "replicas")
-    if intent.replicas is not None and asked != (verdict.replicas or 0):
+    held, asked = intent.scale.asked(copy), intent.scale.asked(wanted.manifest)
+    if intent.replicas is not None and intent.parts is None and asked != (verdict.replicas or 0):
         target = verdict.replicas or 0
         return [f"It keeps {asked} of its {held} replicas until others are available elsewhere, then it has {target}."]
     if rendered_digest(copy) != rendered_digest(wanted.manifest):
@@ -80,6 +97,8 @@ def _transition(intent: Intent, planned: Planned, verdict: Verdict, observation:
 
 def source_summary(source: Obj, intent: Intent) -> str:
     """Say in a few words how a source object is doing over all clusters."""
+    if intent.parts is not None:
+        return "divided over the chosen clusters"
     if intent.replicas is None:
         return "copied to every chosen cluster"
     available = dig(source, "status", "availableReplicas", default=0)

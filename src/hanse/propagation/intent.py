@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from hanse.kube.manifest import Key, Obj
 from hanse.kube.resources import Resource
 from hanse.placement.ask import Override, Placement
+from hanse.propagation.parts import Parts
+from hanse.propagation.scale import WORKLOAD, Path, Scale
 
 
 class Ref(NamedTuple):
@@ -26,7 +29,10 @@ class Intent:
 
     `template` is what every chosen cluster gets, `replicas` (None for kinds without) is divided among them. `overrides`
     change the template for some clusters. `sources` say who asked for the placement, the one that counts most first.
-    `orphan` leaves the copies behind when the source is deleted.
+    `scale` says where the replicas are; `parts` divide what is more than replicas. Clusters keep what they have in the
+    fields to `retain`. `adopt` takes over objects of that name that are not Hanse's.
+    `orphan` leaves the copies behind when the source is deleted. Where `mend` is False, what somebody changes in a
+    member is told and not put back.
     """
 
     resource: Resource
@@ -38,6 +44,21 @@ class Intent:
     overrides: tuple[Override, ...] = ()
     sources: tuple[str, ...] = ()
     orphan: bool = False
+    scale: Scale = WORKLOAD
+    parts: Parts | None = None
+    retain: tuple[Path, ...] = ()
+    adopt: bool = False
+    mend: bool = True
+
+    def without(self, refusals: Mapping[str, str]) -> Intent:
+        """Return the intent of somebody who may not use these clusters; each has the sentence that says so."""
+        if not refusals:
+            return self
+        return replace(self, placement=replace(self.placement, forbidden=tuple(sorted(refusals.items()))))
+
+    def forbids(self, cluster: str) -> bool:
+        """Tell whether whoever asks may not use a cluster."""
+        return any(name == cluster for name, _ in self.placement.forbidden)
 
 
 @dataclass(frozen=True, slots=True)

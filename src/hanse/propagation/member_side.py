@@ -7,24 +7,39 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from hanse.api.names import MANAGED_LABEL
 from hanse.clusters.member import Member
 from hanse.kube.cache import Cache, Change, Handler
 from hanse.kube.client import FIELD_MANAGER
 from hanse.kube.controller import Controller
-from hanse.kube.errors import ApiError, Conflict
-from hanse.kube.manifest import Obj, version_of
-from hanse.kube.resources import NAMESPACES, Resource
+from hanse.kube.errors import ApiError, Conflict, NotFound
+from hanse.kube.manifest import Obj, dig, version_of
+from hanse.kube.resources import CRDS, NAMESPACES, Resource
 from hanse.kube.schemas import Schema, schema_for
 from hanse.kube.transport import Unreachable
 from hanse.propagation.actions import Refused, carry_out
-from hanse.propagation.comparison import Apply, Delete, Present, Revise, Wanted, compare, covers
+from hanse.propagation.comparison import (
+    Absent,
+    Apply,
+    Create,
+    Delete,
+    Kept,
+    Present,
+    Released,
+    Revise,
+    Wanted,
+    compare,
+    covers,
+)
 from hanse.propagation.desk import Desk
+from hanse.propagation.drift import drift_in_words
 from hanse.propagation.intent import Ref
 from hanse.propagation.patience import Patience
-from hanse.propagation.planning import Observation
+from hanse.propagation.planning import UNSEEN, Observation
 from hanse.propagation.rendering import owned_by, rendered_digest
+from hanse.propagation.scale import with_field
 
 # A refusal ends when somebody mends the member, which its watch shows only for objects that are Hanse's.
 _REFUSED_SECONDS = 10.0
@@ -38,18 +53,36 @@ class MemberSide:
 
     def __init__(self, member: Member, resources: Sequence[Resource], desk: Desk) -> None:
         self.name = member.name
+        self._member = member
         self._client = member.client
         self._runtime = member.client.runtime
         self._desk = desk
-        self._caches = {resource: _cache(member, resource) for resource in resources}
-        self._unseen_since = dict.fromkeys(resources, self._runtime.monotonic())
+        self._caches: dict[Resource, Cache] = {}
+        self._unseen_since: dict[Resource, float] = {}
+        self._running: dict[Resource, asyncio.Task[None]] = {}
+        self._start: Callable[[Resource], None] = lambda _resource: None
         self._controller: Controller[Ref] = Controller(
             f"member {member.name}", self._reconcile, self._runtime, workers=_WRITERS
         )
         self._contested: dict[Ref, tuple[str, str]] = {}
+        # Names under which the member has an object of somebody else.
+        self._taken: set[Ref] = set()
         self._patience = Patience()
         # What each copy was last brought to, while this process knows.
         self._renderings: dict[Ref, Obj] = {}
+        self.follow(resources)
+
+    def follow(self, resources: Sequence[Resource]) -> None:
+        """Follow exactly these kinds from now on."""
+        for resource in self._caches.keys() - set(resources):
+            del self._caches[resource], self._unseen_since[resource]
+            if task := self._running.pop(resource, None):
+                task.cancel()
+        for resource in resources:
+            if resource not in self._caches:
+                self._caches[resource] = _cache(self._member, resource)
+                self._unseen_since[resource] = self._runtime.monotonic()
+                self._start(resource)
 
     def enqueue(self, ref: Ref) -> None:
         """Look at one object soon."""
@@ -57,16 +90,25 @@ class MemberSide:
 
     def look_at_everything(self) -> None:
         """Look at every wish for this member soon, whatever pauses its keys and its watches are in."""
+        self._wake()
+        self._look_at(lambda _ref: True)
+
+    def _wake(self) -> None:
         for cache in self._caches.values():
             if not cache.connected:
                 cache.wake()
-        self._look_at(lambda _ref: True)
 
     def observe(self, ref: Ref) -> Observation:
         """Return what is known of a source's copy here."""
-        cache = self._caches[ref.resource]
+        cache = self._caches.get(ref.resource)
+        if cache is None:
+            return UNSEEN
         if cache.synced and cache.connected:
             return Observation(seen=True, copy=cache.get(ref.key))
+        if _is_unserved(cache):
+            return Observation(
+                seen=False, refusal=f"it does not serve {ref.resource.kind} ({ref.resource.api_version})"
+            )
         blind_for = self._runtime.monotonic() - self._unseen_since[ref.resource]
         refusal = ""
         if blind_for >= _UNSEEN_SECONDS:
@@ -76,11 +118,17 @@ class MemberSide:
     async def run(self, changed: Callable[[Ref], None], view_changed: Callable[[Resource], None]) -> None:
         """Work until cancelled; `changed` hears of every change of a copy, `view_changed` of kinds seen or lost."""
         async with asyncio.TaskGroup() as tasks:
-            for resource, cache in self._caches.items():
+
+            def start(resource: Resource) -> None:
+                cache = self._caches[resource]
                 cache.subscribe(self._following(resource, changed))
                 cache.on_connected(self._connecting(resource, view_changed))
-                tasks.create_task(cache.run())
-                tasks.create_task(self._give_up_waiting(resource, view_changed))
+                self._running[resource] = tasks.create_task(cache.run())
+
+            for resource in self._caches:
+                start(resource)
+            self._start = start
+            tasks.create_task(self._give_up_waiting(view_changed))
             tasks.create_task(self._controller.run())
 
     def _following(self, resource: Resource, changed: Callable[[Ref], None]) -> Handler:
@@ -90,6 +138,9 @@ class MemberSide:
             if resource == NAMESPACES:
                 # What could not be made without its namespace can be now.
                 self._look_at(lambda other: other.key.namespace == change.key.name)
+            if resource == CRDS:
+                # What was not served before may be now.
+                self._wake()
             changed(ref)
 
         return copy_changed
@@ -103,13 +154,18 @@ class MemberSide:
 
         return connected
 
-    async def _give_up_waiting(self, resource: Resource, view_changed: Callable[[Resource], None]) -> None:
+    async def _give_up_waiting(self, view_changed: Callable[[Resource], None]) -> None:
         """Bring the sources of a kind back when one goes on without this member; nothing else would."""
-        told = False
+        told: set[Resource] = set()
         while True:
-            blind_for = self._runtime.monotonic() - self._unseen_since[resource]
-            given_up = not self._caches[resource].connected and blind_for >= _UNSEEN_SECONDS
-            if given_up and not told:
+            now = self._runtime.monotonic()
+            given_up = {
+                resource
+                for resource, cache in self._caches.items()
+                if not cache.connected
+                and (_is_unserved(cache) or now - self._unseen_since[resource] >= _UNSEEN_SECONDS)
+            }
+            for resource in given_up - told:
                 view_changed(resource)
             told = given_up
             await self._runtime.sleep(_UNSEEN_SECONDS / 4)
@@ -122,22 +178,30 @@ class MemberSide:
 
     async def _reconcile(self, ref: Ref) -> float | None:
         wanted = self._desk.wanted(self.name, ref)
-        cache = self._caches[ref.resource]
-        if wanted is None or not cache.synced:
+        cache = self._caches.get(ref.resource)
+        if wanted is None or cache is None:
             return None
+        if not cache.synced:
+            # What a cluster does not even serve, it does not have.
+            return await self._take_away(ref, wanted) if _is_unserved(cache) and _is_leaving(wanted) else None
         if isinstance(wanted, Present):
             return await self._bring(ref, wanted, cache.get(ref.key))
+        if isinstance(wanted, Kept):
+            await self._keep(ref, wanted, cache.get(ref.key))
+            return None
         return await self._take_away(ref, wanted)
 
     async def _bring(self, ref: Ref, wanted: Present, observed: Obj | None) -> float | None:
         """Have the member hold what it shall hold."""
+        if wanted.retain and observed is not None:
+            wanted = replace(wanted, manifest=_retaining(wanted, observed))
         schema = schema_for(ref.resource.group, ref.resource.version, ref.resource.kind)
         # Of namespaces only the metadata is followed, which is not enough to write one whole.
         whole = ref.resource != NAMESPACES
         action = compare(wanted, observed, schema, self._renderings.get(ref), whole=whole)
         if action is None:
             self._renderings[ref] = wanted.manifest
-            self._desk.report(self.name, ref, self._patience.told(ref))
+            self._desk.report(self.name, ref, _drift(wanted, observed, schema) or self._patience.told(ref))
             return None
         if isinstance(action, Apply | Revise) and observed is not None:
             digest = rendered_digest(wanted.manifest)
@@ -147,8 +211,12 @@ class MemberSide:
             if wait := self._patience.wait(ref, digest, self._runtime.monotonic(), drifted=drifted):
                 return wait
         try:
+            if isinstance(action, Create) and not action.adopt and await self._is_still_taken(ref):
+                return _REFUSED_SECONDS
             written = await carry_out(action, self._client, ref.resource, ref.key)
         except Refused as error:
+            if isinstance(action, Create):
+                self._taken.add(ref)
             self._desk.report(self.name, ref, str(error))
             return _REFUSED_SECONDS
         except (ApiError, Unreachable) as error:
@@ -159,6 +227,25 @@ class MemberSide:
             self._caches[ref.resource].remember(written)
         self._desk.report(self.name, ref, self._contest(ref, wanted, written, schema) or self._patience.told(ref))
         return None
+
+    async def _is_still_taken(self, ref: Ref) -> bool:
+        """Look before a creation that was refused is tried again: what stays refused shall not be written for ever."""
+        if ref in self._taken and await self._client.find(ref.resource, ref.key.name, ref.key.namespace) is not None:
+            return True
+        self._taken.discard(ref)
+        return False
+
+    async def _keep(self, ref: Ref, wanted: Kept, observed: Obj | None) -> None:
+        """Leave a copy as it is, but for numbers that other clusters depend on."""
+        action = compare(wanted, observed, None)
+        try:
+            written = None if action is None else await carry_out(action, self._client, ref.resource, ref.key)
+        except (ApiError, Unreachable) as error:
+            self._desk.report(self.name, ref, str(error))
+            raise
+        if written is not None:
+            self._caches[ref.resource].remember(written)
+        self._desk.report(self.name, ref, "")
 
     async def _take_away(self, ref: Ref, wanted: Wanted) -> float | None:
         """Have the member hold nothing of a source any more, as it says itself and not as it was seen."""
@@ -174,6 +261,7 @@ class MemberSide:
         if live is None or not owned_by(live, wanted.source_uid):
             self._desk.confirm(self.name, ref)
             self._contested.pop(ref, None)
+            self._taken.discard(ref)
             self._patience.forget(ref)
             self._renderings.pop(ref, None)
             return None
@@ -182,7 +270,8 @@ class MemberSide:
 
     async def _removed(self, ref: Ref, wanted: Wanted) -> Obj | None:
         """Remove or release a copy; returns what the member has under that name now."""
-        seen = compare(wanted, self._caches[ref.resource].get(ref.key), None)
+        cache = self._caches[ref.resource]
+        seen = compare(wanted, cache.get(ref.key), None) if cache.synced else None
         if isinstance(seen, Delete):
             try:
                 # It names the version that was judged, so a view that is no longer true deletes nothing.
@@ -205,6 +294,30 @@ class MemberSide:
             return ""
         self._contested[ref] = (version_of(written), rendered_digest(wanted.manifest))
         return "the cluster changes what was applied (a webhook or another default); it is left as the cluster wants it"
+
+
+def _drift(wanted: Present, observed: Obj | None, schema: Schema | None) -> str:
+    """Return what is to be said of changes that are left as they are, "" where there are none."""
+    if wanted.mend or observed is None or covers(observed, wanted.manifest, schema):
+        return ""
+    return drift_in_words(observed, wanted.manifest, schema)
+
+
+def _is_unserved(cache: Cache) -> bool:
+    return isinstance(cache.last_error, NotFound)
+
+
+def _is_leaving(wanted: Wanted) -> bool:
+    return isinstance(wanted, Absent | Released)
+
+
+def _retaining(wanted: Present, observed: Obj) -> Obj:
+    """Return the manifest with what the member has in the fields that it keeps."""
+    manifest = wanted.manifest
+    for path in wanted.retain:
+        if (value := dig(observed, *path)) is not None:
+            manifest = with_field(manifest, path, value)
+    return manifest
 
 
 def _cache(member: Member, resource: Resource) -> Cache:

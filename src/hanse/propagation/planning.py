@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from hanse.api.clusters import Cluster
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.patches.json_patch import JsonPatchError
 from hanse.kube.resources import NAMESPACES
 from hanse.placement.ask import State
-from hanse.placement.decision import Decision, decide
+from hanse.placement.candidate import Amounts
+from hanse.placement.decision import Decision, Verdict, decide
 from hanse.placement.fleet import Fleet
 from hanse.placement.planner import Preferences
-from hanse.placement.transition import Holding, next_replicas
+from hanse.placement.sparing import with_spares
+from hanse.placement.transition import Holding, may_leave, next_replicas, next_replicas_at_most
 from hanse.propagation.candidates import ClusterIndex, candidate_of
-from hanse.propagation.comparison import Absent, Present, Released, Wanted
+from hanse.propagation.comparison import Absent, Kept, Present, Released, Wanted
 from hanse.propagation.intent import Intent
+from hanse.propagation.parts import Parted, Scene, part
 from hanse.propagation.rendering import owned_by, render
+from hanse.propagation.turns import Remembered, in_turn
+from hanse.propagation.waves import Wave
+from hanse.propagation.wellness import is_well
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +44,16 @@ UNSEEN = Observation(seen=False)
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A decision and what follows from it now."""
+    """A decision and what follows from it now.
+
+    `leaving` are the clusters that shall lose their copy because nobody wants it there any more, None while a cluster
+    has yet to tell what it has. `wave` says how far a changed template has spread.
+    """
 
     decision: Decision
     wanted: dict[str, Wanted]
+    leaving: frozenset[str] | None = frozenset()
+    wave: Wave = field(default_factory=Wave)
 
 
 def plan(
@@ -51,14 +63,55 @@ def plan(
     *,
     now: float = 0.0,
     index: ClusterIndex | None = None,
+    hold: bool = False,
+    memory: Remembered | None = None,
+    promised: Mapping[str, Amounts] | None = None,
 ) -> Planned:
     """Decide where the object goes and what each cluster shall have next on the way there.
 
-    `index` is what somebody who plans often keeps between two plans.
+    `index` is what somebody who plans often keeps between two plans. With `hold` nothing goes to another cluster,
+    though what is there is kept up to date. `memory` is what the source keeps of its rollout, `promised` what
+    of each cluster's free room others will take.
     """
     refusals = refusals_of(clusters, observed)
     blind = any(not refusals[cluster.name] and not observed.get(cluster.name, UNSEEN).seen for cluster in clusters)
-    copies = {
+    copies = _copies(intent, observed, refusals)
+    state = State(
+        current={name: _held(intent, copy) for name, copy in copies.items()},
+        refusals={name: why for name, why in refusals.items() if why},
+        now=now,
+        asked=_asked(intent, copies),
+        promised=promised or {},
+    )
+    fleet = index.of(clusters) if index is not None else Fleet(map(candidate_of, clusters))
+    decision = _decide(intent, fleet, state)
+    chosen = decision.chosen()
+    # Whatever a cluster holds that cannot be counted on is left alone.
+    uncounted = {verdict.cluster for verdict in decision.verdicts if verdict.keep}
+    copies = {name: copy for name, copy in copies.items() if name not in uncounted}
+    silent = tuple(cluster.name for cluster in clusters if not observed.get(cluster.name, UNSEEN).seen)
+    scene = Scene(fleet, intent.placement, decision, state, copies, silent, blind, str(intent.key))
+    # Where no cluster is wanted any more, what runs stays: only a deletion takes the last copy.
+    hold = hold or not chosen
+    step = _Step(
+        intent,
+        scene,
+        counts=_replicas_now(intent, decision, copies, steady=blind or hold),
+        parted=part(intent.parts, scene) if intent.parts is not None else None,
+        patches=_patches(intent, fleet),
+        stays=_staying(intent, chosen, copies, observed),
+        hold=hold,
+    )
+    planned = step.planned(None if blind else _leaving(intent, decision, copies))
+    if intent.placement.rollout is None:
+        return planned
+    unseen = [name for name in chosen if name in silent]
+    return _in_turn(intent, planned, fleet, copies, unseen=unseen, memory=memory or Remembered(), now=now)
+
+
+def _copies(intent: Intent, observed: Mapping[str, Observation], refusals: Mapping[str, str]) -> dict[str, Obj]:
+    """Return the copies of clusters that can be relied on."""
+    return {
         name: observation.copy
         for name, observation in observed.items()
         if observation.seen
@@ -66,37 +119,131 @@ def plan(
         and owned_by(observation.copy, intent.source_uid)
         and not refusals.get(name)
     }
-    state = State(
-        current={name: _held(intent, copy) for name, copy in copies.items()},
-        refusals={name: why for name, why in refusals.items() if why},
-        now=now,
-    )
-    fleet = index.of(clusters) if index is not None else Fleet(map(candidate_of, clusters))
-    decision = decide(fleet, intent.placement, replicas=intent.replicas, state=state, key=str(intent.key))
-    counts = _replicas_now(intent, decision, copies, blind=blind)
-    patches = _patches(intent, fleet)
-    notes = list(decision.notes)
-    wanted: dict[str, Wanted] = {}
-    for verdict in decision.verdicts:
-        name, count = verdict.cluster, counts.get(verdict.cluster)
-        if intent.replicas is not None and not observed.get(name, UNSEEN).seen:
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What may be done next: how many replicas for whom, who keeps a copy for now, and whether nothing moves at all."""
+
+    intent: Intent
+    scene: Scene
+    counts: Mapping[str, int]
+    parted: Parted | None
+    patches: Mapping[str, Sequence[Obj]]
+    stays: Collection[str]
+    hold: bool
+    plain: dict[int | None, Obj] = field(default_factory=dict)
+
+    def planned(self, leaving: frozenset[str] | None) -> Planned:
+        decision = self.scene.decision
+        notes = [*decision.notes, *(self.parted.notes if self.parted is not None else ())]
+        wanted: dict[str, Wanted] = {}
+        for verdict in decision.verdicts:
+            try:
+                wish = self._wish(verdict)
+            except JsonPatchError as error:
+                # What it has stays; the others get theirs.
+                notes.append(f"the overrides for {verdict.cluster} do not apply: {error}")
+                continue
+            if wish is not None:
+                wanted[verdict.cluster] = wish
+        moments = [each.until for each in (decision, self.parted) if each is not None and each.until is not None]
+        decision = replace(decision, notes=tuple(notes), until=min(moments, default=None))
+        return Planned(decision, wanted, leaving)
+
+    def _wish(self, verdict: Verdict) -> Wanted | None:
+        """Return what a cluster shall have next, None to leave it alone."""
+        name, copies, uid = verdict.cluster, self.scene.copies, self.intent.source_uid
+        if (self.intent.replicas is not None or self.parted is not None) and name in self.scene.silent:
             # How many it shall have next depends on how many it has, which it has yet to tell.
-            continue
-        if not verdict.chosen and (name not in copies or blind):
-            continue
+            return None
+        if name not in copies and (self.hold or not verdict.chosen):
+            return None
+        if not verdict.chosen and self.scene.blind:
+            return None
+        if not verdict.chosen and (self.hold or name in self.stays):
+            return Kept(uid)
+        if self.parted is not None and name not in self.parted.fields:
+            if name not in copies:
+                return None
+            return Kept(uid) if self.scene.blind or self.hold else Absent(uid)
+        count = self.counts.get(name)
         if not verdict.chosen and not count:
             # Leaving: it drains as the others get ready, and goes when nothing is left in it.
-            wanted[name] = Absent(intent.source_uid)
-            continue
-        try:
-            manifest = render(intent, count, patches.get(name, ()))
-        except JsonPatchError as error:
-            # What it has stays; the others get theirs.
-            notes.append(f"the overrides for {name} do not apply: {error}")
-            continue
-        shared = verdict.chosen and intent.resource == NAMESPACES
-        wanted[name] = Present(manifest, intent.source_uid, shared=shared)
-    return Planned(replace(decision, notes=tuple(notes)), wanted)
+            return Absent(uid)
+        return self._present(verdict, count)
+
+    def _present(self, verdict: Verdict, count: int | None) -> Present:
+        intent, parted, name = self.intent, self.parted, verdict.cluster
+        fields = parted.fields.get(name, {}) if parted is not None else {}
+        patch = self.patches.get(name, ())
+        if patch or fields:
+            manifest = render(intent, count, patch, fields)
+        else:
+            # A hundred clusters that shall have the same share one manifest.
+            if count not in self.plain:
+                self.plain[count] = render(intent, count)
+            manifest = self.plain[count]
+        return Present(
+            manifest,
+            intent.source_uid,
+            shared=verdict.chosen and intent.resource == NAMESPACES,
+            mend=intent.mend,
+            retain=(*intent.retain, *(parted.retained.get(name, ()) if parted is not None else ())),
+            adopt=intent.adopt,
+        )
+
+
+def _leaving(intent: Intent, decision: Decision, copies: Mapping[str, Obj]) -> frozenset[str]:
+    """Return the clusters that shall lose what they have because nobody wants it there any more."""
+    if not decision.chosen():
+        return frozenset()
+    unwanted = {verdict.cluster: verdict.chosen for verdict in decision.verdicts if verdict.unwanted}
+    return frozenset(
+        name for name, copy in copies.items() if name in unwanted and (not unwanted[name] or intent.scale.asked(copy))
+    )
+
+
+def _decide(intent: Intent, fleet: Fleet, state: State) -> Decision:
+    def decided(replicas: int | None) -> Decision:
+        return decide(fleet, intent.placement, replicas=replicas, state=state, key=str(intent.key))
+
+    spare = intent.placement.failover.spare_clusters
+    if intent.replicas is None or intent.parts is not None or not spare:
+        return decided(intent.replicas)
+    return with_spares(intent.replicas, spare, decided)
+
+
+def _staying(
+    intent: Intent, chosen: Sequence[str], copies: Mapping[str, Obj], observed: Mapping[str, Observation]
+) -> set[str]:
+    """Return the clusters that keep a copy without replicas for now, since those that were chosen need theirs first."""
+    leaving = copies.keys() - set(chosen)
+    if intent.replicas is not None or intent.parts is not None or not leaving:
+        return set()
+    well = {name: is_well(copy) for name, copy in copies.items()}
+    if intent.resource == NAMESPACES:
+        well |= {name: True for name in chosen if observed.get(name, UNSEEN).copy is not None}
+    return set(leaving - may_leave(chosen, well))
+
+
+def _in_turn(
+    intent: Intent,
+    planned: Planned,
+    fleet: Fleet,
+    copies: Mapping[str, Obj],
+    *,
+    unseen: Collection[str],
+    memory: Remembered,
+    now: float,
+) -> Planned:
+    """Let a changed template reach the clusters as its policy says."""
+    decision = planned.decision
+    wanted, wave = in_turn(
+        intent, fleet, planned.wanted, copies, chosen=decision.chosen(), unseen=unseen, memory=memory, now=now
+    )
+    moments = [moment for moment in (decision.until, wave.until) if moment is not None]
+    return replace(planned, decision=replace(decision, until=min(moments, default=None)), wanted=wanted, wave=wave)
 
 
 def _held(intent: Intent, copy: Obj) -> int:
@@ -106,8 +253,15 @@ def _held(intent: Intent, copy: Obj) -> int:
     rollout, in which pods come and go, is no reason to move any.
     """
     if isinstance(intent.placement.division, Preferences):
-        return int(dig(copy, "status", "readyReplicas", default=0))
-    return int(dig(copy, "spec", "replicas", default=0))
+        return intent.scale.ready_in(copy)
+    return intent.scale.asked(copy)
+
+
+def _asked(intent: Intent, copies: Mapping[str, Obj]) -> dict[str, int]:
+    """Return what was asked of each cluster, where placement counts something else as running."""
+    if not isinstance(intent.placement.division, Preferences):
+        return {}
+    return {name: intent.scale.asked(copy) for name, copy in copies.items()}
 
 
 def _patches(intent: Intent, fleet: Fleet) -> dict[str, list[Obj]]:
@@ -124,25 +278,22 @@ def refusals_of(clusters: Sequence[Cluster], observed: Mapping[str, Observation]
     return {cluster.name: cluster.refusal or observed.get(cluster.name, UNSEEN).refusal for cluster in clusters}
 
 
-def _replicas_now(intent: Intent, decision: Decision, copies: Mapping[str, Obj], *, blind: bool) -> dict[str, int]:
+def _replicas_now(intent: Intent, decision: Decision, copies: Mapping[str, Obj], *, steady: bool) -> dict[str, int]:
     """Return how many replicas each cluster shall be asked for now.
 
-    While one of the clusters cannot be relied on, what the others hold stays as it is: the replicas that seem to be
-    missing may well be there.
+    In a `steady` federation what clusters hold stays as it is: while one of them cannot be relied on, the replicas that
+    seem to be missing may well be there.
     """
-    if intent.replicas is None:
+    if intent.replicas is None or intent.parts is not None:
         return {}
     planned = {verdict.cluster: verdict.replicas or 0 for verdict in decision.verdicts if verdict.chosen}
-    if blind:
-        return planned | {name: dig(copy, "spec", "replicas", default=0) for name, copy in copies.items()}
-    held = {
-        name: Holding(
-            replicas=dig(copy, "spec", "replicas", default=0),
-            available=dig(copy, "status", "availableReplicas", default=0),
-        )
-        for name, copy in copies.items()
-    }
-    return next_replicas(sum(planned.values()), planned, held)
+    if steady:
+        return planned | {name: intent.scale.asked(copy) for name, copy in copies.items()}
+    held = {name: Holding(intent.scale.asked(copy), intent.scale.available_in(copy)) for name, copy in copies.items()}
+    if not intent.placement.at_most_once:
+        return next_replicas(sum(planned.values()), planned, held)
+    running = {name: dig(copy, "status", "replicas", default=0) for name, copy in copies.items()}
+    return next_replicas_at_most(sum(planned.values()), planned, held, running)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hanse.api.names import MANAGED_LABEL, OWNER_ANNOTATION, RENDERED_ANNOTATION
 from hanse.kube.manifest import Obj, annotations_of, labels_of
 from hanse.kube.patches.differences import digest
 from hanse.kube.patches.json_patch import apply_json_patch
 from hanse.propagation.intent import Intent
+from hanse.propagation.scale import Path, with_field
 
 
-def render(intent: Intent, replicas: int | None, patch: Sequence[Obj] = ()) -> Obj:
+def render(
+    intent: Intent, replicas: int | None, patch: Sequence[Obj] = (), fields: Mapping[Path, Any] | None = None
+) -> Obj:
     """Return the manifest for one member; raises JsonPatchError where its patch does not apply.
 
-    What marks the copy as Hanse's, and the replicas that placement gave, come after the patch.
+    What marks the copy as Hanse's, and the replicas and other `fields` that placement gave, come after the patch.
     """
     template = apply_json_patch(intent.template, patch) if patch else intent.template
     manifest: Obj = {
@@ -26,7 +30,9 @@ def render(intent: Intent, replicas: int | None, patch: Sequence[Obj] = ()) -> O
         },
     }
     if replicas is not None:
-        manifest["spec"] = {**manifest["spec"], "replicas": replicas}
+        manifest = with_field(manifest, intent.scale.replicas, replicas)
+    for path, value in (fields or {}).items():
+        manifest = with_field(manifest, path, value)
     manifest["metadata"]["annotations"][RENDERED_ANNOTATION] = digest(manifest)
     return manifest
 

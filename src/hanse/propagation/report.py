@@ -38,10 +38,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a status can be made of."""
+    """All that a status can be made of.
+
+    `progress` says how far a change that spreads cluster by cluster has come, and `stopped` that it goes no further.
+    """
 
     decision: Decision
     rows: tuple[Row, ...]
+    progress: str = ""
+    stopped: bool = False
 
     @property
     def settled(self) -> bool:
@@ -51,8 +56,8 @@ class Report:
     @property
     def missing(self) -> str:
         """What is missing, in one sentence; "" where nothing is."""
-        if self.trouble:
-            return self.trouble
+        if self.trouble or self.progress:
+            return self.trouble or self.progress
         waiting = [row.cluster for row in self.rows if row.live and not row.settled]
         return f"waiting for {', '.join(waiting)}" if waiting else ""
 
@@ -62,10 +67,13 @@ class Report:
         if not self.rows:
             return "no cluster has joined the federation"
         if not self.decision.chosen():
-            return f"no cluster is chosen: {_nowhere(self.decision)}"
+            stays = "; what is there stays" if any(row.observed is not None for row in self.rows) else ""
+            return f"no cluster is chosen: {_nowhere(self.decision)}{stays}"
         for row in self.rows:
             if row.trouble:
                 return f"{row.cluster}: {row.trouble}"
+        if self.stopped:
+            return self.progress
         if self.decision.unplaced:
             notes = "".join(f"; {note}" for note in self.decision.notes if note != self.decision.remedy)
             return f"{self.decision.unplaced} replicas find no place: {self.decision.remedy}{notes}"

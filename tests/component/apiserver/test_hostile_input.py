@@ -68,7 +68,7 @@ async def send_all(requests: list[tuple[str, str, Any, str]]) -> list[Answered]:
     return answers
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from(TARGETS),
     st.lists(st.integers(0, 5), max_size=7),

@@ -161,7 +161,7 @@ async def test_a_cluster_joins_with_rights_of_its_own_and_leaves_nothing_behind(
         await here.member.create(CONFIGMAPS, copy())
         await here.member.create(CONFIGMAPS, copy("theirs", annotations={}))
         with pytest.raises(Forbidden):
-            await ours.list(SERVICE_ACCOUNTS)
+            await ours.list(CRDS)
 
         await mark_leaving(here.host, await here.host.get(CLUSTERS, "east"))
         copies = await find_copies(ours)

@@ -271,4 +271,6 @@ def test_without_an_engine_the_refusal_says_what_to_install() -> None:
         "print(rule_problems(schema, 'schema')[0].message)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == ("Forbidden: CEL expressions need an engine that is not installed: install cel-expr-python")
+    assert ran.stdout.strip() == (
+        "Forbidden: CEL expressions need an engine that is not installed: install cel-expr-python"
+    )

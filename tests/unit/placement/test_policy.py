@@ -18,6 +18,7 @@ from hanse.placement import (
     Placement,
     Preference,
     Preferences,
+    Rollout,
     Spread,
     Toleration,
     Weighted,
@@ -25,6 +26,7 @@ from hanse.placement import (
 )
 from hanse.placement.amounts import requests_of
 from hanse.placement.policy import read_policies, read_policy
+from tests.unit.placement.policy_cases import WHOLE
 
 few = settings() if settings().max_examples > 100 else settings(max_examples=20)
 
@@ -141,6 +143,20 @@ def test_each_division_has_a_name(division, expected):
     assert division.get("type", "Equal") in DIVISIONS
 
 
+def test_loss_and_change_are_read_whole():
+    placement = read_policy(policy("a", failover=WHOLE["failover"], rollout=WHOLE["rollout"])).placement
+
+    assert placement.failover == Failover(300.0, False, 60.0, always=True, spare_clusters=1)
+    silver = ClusterSelector.parse([{"key": "tier", "operator": "=", "values": ["silver"]}])
+    assert placement.rollout == Rollout(
+        order=(ClusterTerm(names=("a",)), ClusterTerm(silver)),
+        max_clusters=2,
+        max_percent=25,
+        manual=True,
+        pause_seconds=30.0,
+    )
+
+
 FAULTS = {
     "spec.clusters.names must be a list of names": {"clusters": {"names": "eu"}},
     "spec.clusters.selector: \\[0\\].operator: 'About' is not an operator": {
@@ -155,6 +171,14 @@ FAULTS = {
     "spec.division.clusters: type Preferences needs": {"division": {"type": "Preferences"}},
     "weights\\[0\\].weight must be a whole number": {"division": {"type": "Weighted", "weights": [{"weight": -1}]}},
     "spec.failover.afterSeconds must be a whole number": {"failover": {"afterSeconds": "5m"}},
+    "spec.failover: never and always exclude": {"failover": {"never": True, "always": True}},
+    "spec.failover.failBackAfterSeconds must be a whole": {"failover": {"failBackAfterSeconds": "1m"}},
+    "spec.rollout must be an object": {"rollout": []},
+    "spec.rollout.order\\[0\\].names must be a list": {"rollout": {"order": [{"names": "eu"}]}},
+    "spec.rollout.gate: 'Never' is neither Ready nor Manual": {"rollout": {"gate": "Never"}},
+    "spec.rollout.gate: Manual needs an order": {"rollout": {"gate": "Manual"}},
+    "spec.rollout.maxClusters must be at least 1": {"rollout": {"maxClusters": 0}},
+    "spec.rollout.pauseSeconds must be a whole number": {"rollout": {"pauseSeconds": "1m"}},
     "patches\\[0\\].path: '/metadata/name' is what": {"overrides": [{"patches": [{"path": "/metadata/name"}]}]},
     "patches\\[0\\].op: 'move' is none of": {"overrides": [{"patches": [{"path": "/spec", "op": "move"}]}]},
 }  # fmt: skip
@@ -170,7 +194,10 @@ leaves = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4)
 trees = st.recursive(
     leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
 )
-FIELDS = ("selects", "clusters", "groups", "tolerations", "spread", "division", "failover", "overrides", "priority")
+FIELDS = (
+    *("selects", "clusters", "groups", "tolerations", "spread", "division", "failover", "rollout"),
+    *("overrides", "priority"),
+)
 
 
 @few

@@ -25,6 +25,7 @@ from hanse.kube.conditions import is_true
 from hanse.kube.log import Log
 from hanse.kube.manifest import Key, annotations_of, dig
 from hanse.kube.runtime import Runtime
+from hanse.native.authorship import stamp_authors
 from hanse.simulator.faults.breakable import BreakableCluster
 from hanse.simulator.faults.clock import ClusterClock
 from hanse.simulator.faults.schedule import Planned
@@ -131,6 +132,7 @@ class EmbeddedFederation:
         self._host = host
         self._clusters = Cache(host, CLUSTERS)
         await prepare_host(host)
+        await stamp_authors(host)
         for settings in self._settings:
             progress(f"starting cluster {settings.name}")
             clock = ClusterClock(self._runtime)

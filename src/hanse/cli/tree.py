@@ -1,0 +1,92 @@
+"""`hanse tree`: an object of the federation, its copies in every cluster, and what became of them there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
+from hanse.cli.failures import one_sentence
+from hanse.cli.family import Branch, read_relatives, tree_of
+from hanse.cli.fleet import ask_members
+from hanse.cli.naming import find_source, kind_named, parse_named, require_name
+from hanse.cli.output import Column, marked, output_option, show
+from hanse.cli.running import run
+from hanse.kube.kubeconfig import Endpoint
+from hanse.kube.manifest import Key, key_of
+
+_COLUMNS = (Column("NAME"), Column("READY"), Column("STATE"), Column("WHY"))
+
+
+@click.command("tree")
+@click.argument("words", nargs=-1, required=True, metavar="KIND NAME")
+@click.option("-n", "--namespace", default="", help="The namespace of the object (default: where the name is found).")
+@host_options
+@output_option()
+def command(
+    words: tuple[str, ...],
+    namespace: str,
+    data_dir: Path | None,
+    kubeconfig: Path | None,
+    context: str,
+    output: str,
+) -> None:
+    """Show what became of an object: its copies in the clusters, their ReplicaSets and pods.
+
+    \b
+    Examples:
+      hanse tree deployment web
+      hanse tree deploy/web -n shop -o json
+
+    ReplicaSets of earlier revisions are left out. The exit code is 0 whatever the state of the object.
+    """
+    named = require_name(parse_named(words, "tree"), "tree")
+    with one_sentence():
+        endpoint = host_endpoint(data_dir, kubeconfig, context)
+        root = run(lambda: _read(endpoint, named.kind, Key(namespace, named.name)))
+    rows = [
+        [f"{lead}{branch.title}", branch.health.ready, marked(branch.health.mark), branch.health.why]
+        for lead, branch in lines(root)
+    ]
+    show(output, _COLUMNS, rows, document(root), [branch.title for _, branch in lines(root)])
+
+
+async def _read(endpoint: Endpoint, word: str, key: Key) -> Branch:
+    async with connected(endpoint) as host:
+        resource = await kind_named(host, word)
+        source = resource.name_kind(await find_source(host, resource, key))
+        found = key_of(source)
+        relatives = await ask_members(
+            host,
+            await read_clusters(host),
+            lambda member: read_relatives(member.client, resource, found.name, found.namespace),
+        )
+        return tree_of(source, relatives)
+
+
+def lines(root: Branch) -> Iterator[tuple[str, Branch]]:
+    """Yield every branch with the strokes that lead to it, as they are printed from the top."""
+    yield "", root
+    yield from _below(root, "")
+
+
+def _below(parent: Branch, lead: str) -> Iterator[tuple[str, Branch]]:
+    for place, child in enumerate(parent.children, start=1):
+        last = place == len(parent.children)
+        yield f"{lead}{'└─ ' if last else '├─ '}", child
+        yield from _below(child, f"{lead}{'   ' if last else '│  '}")
+
+
+def document(branch: Branch) -> dict[str, Any]:
+    """Return the tree for programs."""
+    return {
+        "name": branch.title,
+        "ready": branch.health.ready,
+        "state": str(branch.health.mark),
+        "worst": str(branch.worst),
+        "why": branch.health.why,
+        "children": [document(child) for child in branch.children],
+    }

@@ -1,0 +1,47 @@
+"""Where an object keeps its replicas: the fields that are read and written when replicas divide over clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hanse.kube.manifest import Obj, dig
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The fields of one kind; those of most workloads are the default."""
+
+    replicas: Path = ("spec", "replicas")
+    ready: Path = ("status", "readyReplicas")
+    available: Path = ("status", "availableReplicas")
+
+    def asked(self, obj: Obj) -> int:
+        """Return how many replicas an object asks for."""
+        return _count(obj, self.replicas)
+
+    def ready_in(self, obj: Obj) -> int:
+        """Return how many of its replicas are ready."""
+        return _count(obj, self.ready)
+
+    def available_in(self, obj: Obj) -> int:
+        """Return how many of its replicas are available."""
+        return _count(obj, self.available)
+
+
+WORKLOAD = Scale()
+
+
+def with_field(obj: Obj, path: Path, value: Any) -> Obj:
+    """Return the object with one field set; what is not on the way to it is shared with the object given."""
+    first, *rest = path
+    if not rest:
+        return {**obj, first: value}
+    return {**obj, first: with_field(obj.get(first) or {}, tuple(rest), value)}
+
+
+def _count(obj: Obj, path: Path) -> int:
+    found = dig(obj, *path, default=0)
+    return found if isinstance(found, int) else 0

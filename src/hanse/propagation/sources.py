@@ -1,0 +1,105 @@
+"""The source objects on the host: one cache a kind, of kinds that come and go while the engine runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from hanse.api.names import FINALIZER
+from hanse.kube.cache import Cache, Change, Handler
+from hanse.kube.client import Client
+from hanse.kube.errors import NotFound
+from hanse.kube.manifest import Obj, finalizers_of
+from hanse.kube.resources import Resource
+from hanse.propagation.intent import Ref
+
+_LOOK_SECONDS = 0.2
+
+
+class Sources:
+    """What the host has of the followed kinds."""
+
+    def __init__(self, host: Client, changed: Callable[[Resource, Change], None]) -> None:
+        self._host = host
+        self._changed = changed
+        self._caches: dict[Resource, Cache] = {}
+        self._running: dict[Resource, asyncio.Task[None]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    @property
+    def kinds(self) -> list[Resource]:
+        """The followed kinds."""
+        return list(self._caches)
+
+    def follow(self, kinds: Sequence[Resource]) -> set[Resource]:
+        """Follow exactly these kinds from now on; returns those that are no longer followed."""
+        gone = self._caches.keys() - set(kinds)
+        for kind in gone:
+            del self._caches[kind]
+            if task := self._running.pop(kind, None):
+                task.cancel()
+        for kind in kinds:
+            if kind not in self._caches:
+                self._caches[kind] = Cache(self._host, kind)
+                self._caches[kind].subscribe(self._following(kind))
+                self._start(kind)
+        return gone
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            for kind in self._caches:
+                self._start(kind)
+            await asyncio.Event().wait()
+
+    def _start(self, kind: Resource) -> None:
+        if self._tasks is not None:
+            self._running[kind] = self._tasks.create_task(self._caches[kind].run())
+
+    def _following(self, kind: Resource) -> Handler:
+        return lambda change: self._changed(kind, change)
+
+    async def wait_seen(self) -> None:
+        """Wait for a complete list of every kind that the host serves."""
+        for cache in list(self._caches.values()):
+            while not cache.synced and not _is_unserved(cache):
+                try:
+                    async with asyncio.timeout(_LOOK_SECONDS):
+                        await cache.wait_synced()
+                except TimeoutError:
+                    continue
+
+    def get(self, ref: Ref) -> Obj | None:
+        """Return a source object, None where the host has none or it is not known yet."""
+        cache = self._caches.get(ref.resource)
+        return cache.get(ref.key) if cache is not None and cache.synced else None
+
+    def refs(self, kind: Resource) -> list[Ref]:
+        """Return every source object of a kind."""
+        cache = self._caches.get(kind)
+        return [Ref(kind, key) for key in cache] if cache is not None and cache.synced else []
+
+    def remember(self, ref: Ref, obj: Obj) -> None:
+        """Take in what was just written."""
+        if cache := self._caches.get(ref.resource):
+            cache.remember(obj)
+
+    def hold(self, namespace: str) -> bool:
+        """Tell whether the engine holds anything in a namespace, or may: a kind has not been seen yet."""
+        for kind, cache in self._caches.items():
+            if not cache.synced:
+                if _is_unserved(cache):
+                    continue
+                return True
+            for ref in self.refs(kind):
+                if ref.key.namespace == namespace and FINALIZER in finalizers_of(self.get(ref) or _NOTHING):
+                    return True
+        return False
+
+
+_NOTHING: Obj = {"metadata": {}}
+
+
+def _is_unserved(cache: Cache) -> bool:
+    return isinstance(cache.last_error, NotFound)
