@@ -102,7 +102,7 @@ REFUSED = [
     ),
     ({"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "p"}}, 400, "different serviceaccount name."),
     ({"expirationSeconds": "x"}, 400, "cannot unmarshal string into Go struct field"),
-    ([], 201, ""),
+    ([], 400, "cannot unmarshal array into Go struct field TokenRequest.spec"),
     ("x", 400, "cannot be handled as a TokenRequest"),
 ]
 

@@ -8,6 +8,8 @@ from hanse.apiserver import negotiation, status
 from hanse.apiserver.core import Call
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.resources import gvk
+from hanse.kube.schemas import schema_for
+from hanse.kube.schemas.decoding import decode_errors
 
 _SHOWN = 30
 
@@ -55,6 +57,18 @@ def checked_manifest(call: Call, body: Any) -> Obj:
     obj.update(body)
     obj["metadata"] = {name: value for name, value in metadata.items() if value is not None}
     return obj
+
+
+def read_part(call: Call, group: str, version: str, kind: str) -> Obj:
+    """Read the body of a subresource that has a kind of its own (Binding, Eviction, Scale …), as its kind demands."""
+    body = negotiation.read_body(call.request.body, call.request.headers, kind)
+    if not isinstance(body, dict):
+        raise status.bad_request(f"the {kind.lower()} is not an object")
+    schema = schema_for(group, version, kind)
+    refusal = decode_errors(schema, body).refusal if schema is not None else ""
+    if refusal:
+        raise status.bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {refusal}')
+    return body
 
 
 def place(call: Call, obj: Obj) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hanse.apiserver import negotiation, status
+from hanse.apiserver import status
 from hanse.apiserver.answers import Answer, answer_plain
 from hanse.apiserver.core import Call
+from hanse.apiserver.verbs.bodies import read_part
 from hanse.apiserver.verbs.patch import patch_function, patch_type
 from hanse.apiserver.verbs.writing import change_object
 from hanse.kube.manifest import Obj, dig
@@ -24,9 +25,7 @@ async def get_scale(call: Call) -> Answer:
 
 async def update_scale(call: Call) -> Answer:
     """Set the number of replicas by a whole Scale."""
-    wanted = negotiation.read_body(call.request.body, call.request.headers)
-    if not isinstance(wanted, dict):
-        raise status.bad_request("the scale is not an object")
+    wanted = read_part(call, "autoscaling", "v1", "Scale")
     return await _write(call, lambda _: wanted)
 
 

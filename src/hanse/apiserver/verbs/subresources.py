@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hanse.apiserver import admission, negotiation, objects, status
+from hanse.apiserver import admission, objects, status
 from hanse.apiserver.answers import Answer, answer_object, answer_plain
 from hanse.apiserver.core import Call
-from hanse.apiserver.verbs.bodies import check_name, read_manifest
+from hanse.apiserver.verbs.bodies import check_name, read_manifest, read_part
 from hanse.apiserver.verbs.delete import delete_object, options_from
 from hanse.apiserver.verbs.disruption import allow_eviction
 from hanse.apiserver.verbs.writing import change_object
@@ -18,7 +18,7 @@ from hanse.kube.runtime import timestamp
 
 async def bind(call: Call) -> Answer:
     """Assign a pod to a node."""
-    binding = negotiation.read_body(call.request.body, call.request.headers)
+    binding = read_part(call, "", "v1", "Binding")
     name = call.path.name or str(dig(binding, "metadata", "name", default=""))
     node = str(dig(binding, "target", "name", default=""))
     if not node:
@@ -66,9 +66,7 @@ def _set_scheduled(pod: Obj, now: str) -> None:
 
 async def evict(call: Call) -> Answer:
     """Delete a pod unless a disruption budget forbids it."""
-    eviction = negotiation.read_body(call.request.body, call.request.headers)
-    if not isinstance(eviction, dict):
-        raise status.bad_request("the eviction is not an object")
+    eviction = read_part(call, "policy", "v1", "Eviction")
     named = dig(eviction, "metadata", "name", default=call.path.name)
     if named != call.path.name:
         raise status.bad_request(f"name in URL does not match name in Eviction object: {call.path.name} vs {named}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hanse.apiserver import admission, negotiation, status
+from hanse.apiserver import admission, status
 from hanse.apiserver.answers import Answer, answer_plain
 from hanse.apiserver.core import Call
 from hanse.apiserver.service_accounts import AUDIENCES, claims_for
+from hanse.apiserver.verbs.bodies import read_part
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.patches.server_side_apply import track_update
 from hanse.kube.resources import Resource
@@ -21,7 +22,7 @@ _BOUND_KINDS = {"Pod": "pods", "Node": "nodes", "Secret": "secrets"}
 
 async def token_request(call: Call) -> Answer:
     """Issue a bearer token for a service account."""
-    wanted = _read(call)
+    wanted = read_part(call, _GROUP, "v1", _KIND)
     _check_place(call, wanted)
     account = call.core.read(call.served, call.namespace, call.path.name)
     if account is None:
@@ -48,24 +49,6 @@ async def token_request(call: Call) -> Answer:
     )
     told = {"token": call.core.signer.sign(claims), "expirationTimestamp": timestamp(now + seconds)}
     return answer_plain(call, {**request, "spec": spec, "status": told}, 201)
-
-
-def _read(call: Call) -> Obj:
-    body = negotiation.read_body(call.request.body, call.request.headers, _KIND)
-    if not isinstance(body, dict):
-        raise status.bad_request("the token request is not an object")
-    spec = body.get("spec") or {}
-    audiences, reference = dig(spec, "audiences", default=[]), dig(spec, "boundObjectRef", default={})
-    if not (isinstance(spec, dict) and isinstance(audiences or [], list) and isinstance(reference or {}, dict)):
-        raise status.bad_request('TokenRequest in version "v1" cannot be handled as a TokenRequest')
-    seconds = dig(spec, "expirationSeconds")
-    if seconds is not None and (not isinstance(seconds, int) or isinstance(seconds, bool)):
-        shown = "string" if isinstance(seconds, str) else "number"
-        raise status.bad_request(
-            f'TokenRequest in version "v1" cannot be handled as a TokenRequest: json: cannot unmarshal {shown} into Go '
-            "struct field TokenRequestSpec.spec.expirationSeconds of type int64"
-        )
-    return body
 
 
 def _check_place(call: Call, wanted: Obj) -> None:
