@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import kubernetes
 import pytest
 import yaml
 
@@ -16,6 +15,8 @@ from hanse.kube import Client, Kubeconfig, SystemRuntime
 from hanse.kube.http import HttpTransport
 from tests.kubernetes.proxy import Proxy, proxy_to
 from tests.kubernetes.real import HOST, MEMBER, RealCluster, real_clusters, wait_until
+
+kubernetes = pytest.importorskip("kubernetes", reason="the group `clients` is not installed: make test-kubernetes does")
 
 # The registry promises ten seconds, which is held to the letter on virtual time; here the machine may be busy.
 PATIENCE_SECONDS = 60.0

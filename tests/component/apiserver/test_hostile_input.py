@@ -112,6 +112,14 @@ async def test_broken_bodies_are_bad_requests(api: Api, body: bytes) -> None:
     assert (await api.call("POST", CONFIGS, body)).code in (400, 422)
 
 
+@pytest.mark.parametrize("part", ["pods/p/binding", "pods/p/eviction", "serviceaccounts/default/token"])
+@pytest.mark.parametrize("body", [{"metadata": 3}, {"metadata": {"labels": []}}, [], "x"], ids=repr)
+async def test_a_body_that_is_not_of_its_subresources_kind_is_a_bad_request(api: Api, part: str, body: Any) -> None:
+    answered = await api.create(f"/api/v1/namespaces/default/{part}", body)
+
+    assert answered.code == 400
+
+
 async def test_a_deeply_nested_object_does_not_exhaust_the_stack(api: Api) -> None:
     body = b'{"metadata":{"name":"x"},"data":' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}"
     assert (await api.call("POST", CONFIGS, body)).code == 400
