@@ -18,6 +18,7 @@ from hanse.clusters.joining import (
     joining_manifests,
     write_cluster,
 )
+from hanse.clusters.kube_dns import DNS_FEDERATION_ANNOTATION, announce
 from hanse.clusters.tokens import account_of, renew_token
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError
@@ -36,6 +37,7 @@ class Request:
     own_account: bool
     token_seconds: int
     replace: bool
+    dns_federation: str = ""
 
     def wish(self, kinds: Sequence[Resource] = ()) -> Wish:
         """Return it as the registry wants it; without `kinds` for those that are federated without being asked."""
@@ -57,13 +59,23 @@ async def join_cluster(host_at: Endpoint, member_at: Endpoint, name: str, reques
                 f"another cluster, {other}, is a member under the name {name}; choose another name, or take its place "
                 "with --replace (what Hanse has put into it stays there)"
             )
-        if not request.own_account:
-            manifests = joining_manifests(name, member_at, request.labels, others=request.addresses)
-            return await join(host, manifests, relabel=True)
-        try:
-            return await join_with_account(host, member, member_at, name, request.wish(await _federated_kinds(host)))
-        except NotJoined as error:
-            raise Failure(str(error)) from error
+        new = await _enrol(host, member, member_at, name, request)
+        if request.dns_federation:
+            # Noted before it is done, so that leaving finds it whenever this ends.
+            noted = {"metadata": {"annotations": {DNS_FEDERATION_ANNOTATION: request.dns_federation}}}
+            await host.patch(CLUSTERS, name, noted)
+            await announce(member, request.dns_federation)
+        return new
+
+
+async def _enrol(host: Client, member: Client, member_at: Endpoint, name: str, request: Request) -> bool:
+    if not request.own_account:
+        manifests = joining_manifests(name, member_at, request.labels, others=request.addresses)
+        return await join(host, manifests, relabel=True)
+    try:
+        return await join_with_account(host, member, member_at, name, request.wish(await _federated_kinds(host)))
+    except NotJoined as error:
+        raise Failure(str(error)) from error
 
 
 async def _federated_kinds(host: Client) -> Sequence[Resource]:

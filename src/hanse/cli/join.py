@@ -21,6 +21,7 @@ from hanse.cli.failures import Misuse, one_sentence
 from hanse.cli.running import run
 from hanse.clusters.account import Account, account_manifests
 from hanse.clusters.joining import as_account, joining_manifests
+from hanse.clusters.kube_dns import check_entry
 from hanse.clusters.kubeconfigs import HIDDEN
 from hanse.clusters.tokens import TOKEN_SECONDS
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
@@ -68,6 +69,12 @@ _FEDERATION_PLACEHOLDER = "<the uid of the federation's kube-system namespace>"
 @click.option(
     "--rotate", "renew", is_flag=True, help="Give a member's service account a new token now; needs no kubeconfig."
 )
+@click.option(
+    "--dns-federation",
+    default="",
+    metavar="NAME=DOMAIN",
+    help="Tell the cluster's own DNS (ConfigMap kube-system/kube-dns) of the federation's name and domain.",
+)
 @click.option("--replace", is_flag=True, help="Take the place of another cluster that has this name.")
 @click.option("--wait", "wait_seconds", type=float, default=0.0, metavar="SECONDS", help="Wait until it is Ready.")
 @click.option("--dry-run", is_flag=True, help="Print what would be written and where, with secrets hidden.")
@@ -83,6 +90,7 @@ def command(
     own_account: bool,
     token_hours: int,
     renew: bool,
+    dns_federation: str,
     replace: bool,
     wait_seconds: float,
     dry_run: bool,
@@ -102,6 +110,7 @@ def command(
         own_account=own_account,
         token_seconds=token_hours * 3600,
         replace=replace,
+        dns_federation=_dns_federation(dns_federation, by_kubeconfig=not (secret or renew)),
     )
     _check_names(names, alone=bool(member_context or secret))
     with one_sentence():
@@ -213,6 +222,17 @@ def _address(text: str) -> Address:
     if equals and "/" not in cidr:
         raise Misuse(f"--address: {text!r} must be URL, or CIDR=URL with a CIDR as in 10.0.0.0/8")
     return Address(with_scheme(server), cidr)
+
+
+def _dns_federation(text: str, *, by_kubeconfig: bool) -> str:
+    if not text:
+        return ""
+    if not by_kubeconfig:
+        raise Misuse("--dns-federation: needs a kubeconfig that may write into the cluster, not --secret or --rotate")
+    try:
+        return check_entry(text)
+    except ValueError as error:
+        raise Misuse(f"--dns-federation: {error}") from error
 
 
 def _secret_key(text: str) -> Key:

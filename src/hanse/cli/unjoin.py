@@ -15,13 +15,14 @@ from hanse.cli.connection import connect_member, connected, host_endpoint, host_
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.running import run
 from hanse.clusters.account import Account
+from hanse.clusters.kube_dns import DNS_FEDERATION_ANNOTATION, withdraw
 from hanse.clusters.leaving import Copy, counted, delete_copies, find_copies, forget, mark_leaving, remove_account
 from hanse.clusters.member import Member
 from hanse.clusters.tokens import account_of
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError, NotFound
 from hanse.kube.kubeconfig import Endpoint, KubeconfigError
-from hanse.kube.manifest import Obj
+from hanse.kube.manifest import Obj, annotations_of
 from hanse.kube.resources import SECRETS
 from hanse.kube.transport import Unreachable
 
@@ -47,6 +48,10 @@ class _Departure:
     member: Member | None = None
     copies: list[Copy] = field(default_factory=list)
     silence: str = ""
+
+    @property
+    def dns_federation(self) -> str:
+        return annotations_of(self.cluster).get(DNS_FEDERATION_ANNOTATION, "")
 
     @property
     def has_account(self) -> bool:
@@ -138,6 +143,8 @@ def _rehearsal(departure: _Departure, terms: _Terms) -> list[str]:
         told.append(f"cluster {name} would be left as it is: {departure.silence}")
     fate = "delete" if terms.delete else "keep"
     told += [f"{fate} {copy} in cluster {name}" for copy in departure.copies]
+    if departure.dns_federation and not departure.silence:
+        told.append(f"take {departure.dns_federation} out of configmap kube-system/kube-dns in cluster {name}")
     if departure.has_account and not departure.silence:
         told.append(f"delete clusterrole {Account(name).role} in cluster {name}, and all that it owns there")
     return [*told, f"delete cluster {name} and its credentials in the federation"]
@@ -153,6 +160,11 @@ async def _let_go(host: Client, departure: _Departure, terms: _Terms) -> list[st
         if terms.delete:
             # What the control plane had under way when it was told to let go may have arrived since.
             remaining += await delete_copies(client, await find_copies(client), _LEAVING_SECONDS)
+        if entry := departure.dns_federation:
+            try:
+                await withdraw(client, entry)
+            except ApiError as error:
+                remaining.append(f"{entry} in the ConfigMap kube-system/kube-dns ({error})")
         if left := await remove_account(client, departure.secret, name, _LEAVING_SECONDS):
             remaining.append(left)
     elif departure.has_account:

@@ -185,6 +185,8 @@ def _endpoint(chosen: Fields, cluster: Fields, user: Fields) -> Endpoint:
 
 def _server(cluster: Fields) -> str:
     server = cluster.text("server", required=True)
+    if "://" not in server:
+        server = f"https://{server}"
     if not server.startswith(("https://", "http://")):
         raise cluster.fault("server", f"must be an http(s) URL, not {server!r}")
     try:

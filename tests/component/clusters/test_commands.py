@@ -201,3 +201,52 @@ def test_a_dead_cluster_leaves_only_by_force(joined, hanse):
     assert "--force lets it go and leaves what is in it" in refused[1]
     assert told[0] == 0
     assert "in it remains: the ClusterRole hanse:east and what belongs to it, and all copies" in told[1]
+
+
+def federations(servers):
+    config = servers.ask(servers.clients["east"].find(CONFIGMAPS, "kube-dns", "kube-system"))
+    return None if config is None else config["data"]["federations"]
+
+
+def test_a_clusters_own_dns_hears_of_the_federation_and_forgets_it(servers, hanse):
+    """Lines 102 and 103 of the federation-v1 checklist, and 104: without the option there is no DNS to set up."""
+    join = ("join", "east", "--kubeconfig", servers.folder / "config")
+    assert hanse(*join)[0] == 0
+    assert federations(servers) is None
+
+    config = {"metadata": {"name": "kube-dns", "namespace": "kube-system"}, "data": {"federations": "other=x.org"}}
+    servers.ask(servers.clients["east"].create(CONFIGMAPS, {"apiVersion": "v1", "kind": "ConfigMap", **config}))
+    for _ in range(2):
+        assert hanse(*join, "--dns-federation", "myfed=example.com")[0] == 0
+        assert federations(servers) == "other=x.org,myfed=example.com"
+
+    rehearsed = hanse("unjoin", "east", "--dry-run")[1]
+    assert "take myfed=example.com out of configmap kube-system/kube-dns in cluster east" in rehearsed
+    assert hanse("unjoin", "east") == (0, "cluster east has left the federation\n")
+    assert federations(servers) == "other=x.org"
+
+
+def test_a_federation_that_no_dns_would_take_is_refused(servers, hanse):
+    code, told = hanse("join", "east", "--kubeconfig", servers.folder / "config", "--dns-federation", "a.b=x.org")
+
+    assert code == 2
+    assert "--dns-federation: 'a.b=x.org' must be NAME=DOMAIN" in told
+
+
+def test_a_server_without_a_scheme_is_spoken_to_by_https(servers, hanse, tmp_path):
+    """Line 101 of the federation-v1 checklist."""
+    document = {
+        "current-context": "foo",
+        "clusters": [{"name": "foo", "cluster": {"server": "10.8.8.8"}}],
+        "users": [{"name": "foo", "user": {"token": "t"}}],
+        "contexts": [{"name": "foo", "context": {"cluster": "foo", "user": "foo"}}],
+    }
+    (tmp_path / "config").write_text(yaml.safe_dump(document))
+
+    code, told = hanse("join", "foo", "--kubeconfig", tmp_path / "config", "--dry-run", "--no-service-account")
+
+    written = [each for each in yaml.safe_load_all(told) if each["kind"] == "Cluster"]
+    assert code == 0
+    assert written[0]["spec"]["kubernetesApiEndpoints"]["serverEndpoints"] == [
+        {"clientCIDR": "0.0.0.0/0", "serverAddress": "https://10.8.8.8"}
+    ]

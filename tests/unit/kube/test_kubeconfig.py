@@ -192,7 +192,7 @@ def with_cluster(**cluster):
         (document(users=[]), "", "x: users has no entry named 'u1' (it has: none)"),
         (with_cluster(), "", "x: clusters[c1].server is missing"),
         (with_cluster(server=7), "", "x: clusters[c1].server must be a string"),
-        (with_cluster(server="127.0.0.1"), "", "x: clusters[c1].server must be an http(s) URL, not '127.0.0.1'"),
+        (with_cluster(server="ftp://x"), "", "x: clusters[c1].server must be an http(s) URL, not 'ftp://x'"),
         (
             with_cluster(**{"server": "https://x", "certificate-authority-data": "%"}),
             "",
