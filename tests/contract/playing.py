@@ -17,7 +17,7 @@ from yarl import URL
 
 from tests.contract.step import YAML, Step
 
-_UNTIL_SECONDS = 20.0
+_UNTIL_SECONDS = 60.0
 _ANSWER_SECONDS = 30.0
 _LARGE = 2**20
 _HEADERS = ("content-type", "warning", "cache-control", "retry-after", "allow", "location")
