@@ -75,7 +75,7 @@ async def test_a_cache_goes_on_where_it_was_after_the_api_server_was_killed(host
     await client.create(CONFIGMAPS, followed(CONFIGMAPS, "goes", namespace))
     async with Follower(client, CONFIGMAPS, namespace) as follower:
         await asyncio.to_thread(host.kill)
-        await until(lambda: not follower.cache.connected, seconds=10, what="the outage noticed")
+        await until(lambda: not follower.cache.connected, seconds=60, what="the outage noticed")
         assert isinstance(follower.cache.last_error, Unreachable)
         assert len(follower.cache) == 2
         await asyncio.to_thread(host.heal)

@@ -57,7 +57,7 @@ def test_a_holder_killed_with_sigkill_leaves_neither_process_nor_folder() -> Non
         folder = Path(held["folder"])
         wait_until(
             lambda: not folder.exists() and not any(map(psutil.pid_exists, pids)),
-            seconds=10,
+            seconds=60,
             what="processes and folder of a killed holder gone",
         )
 

@@ -41,14 +41,14 @@ def running(folder: Path, *options: str) -> Iterator[list[str]]:
     while not (lines and lines[-1].startswith("Ctrl-C")):
         line = process.stdout.readline()
         if not line:
-            process.wait(10)
+            process.wait(60)
             pytest.fail(process.communicate()[1])
         lines.append(line)
     try:
         yield lines
     finally:
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=10)
+        _, told = process.communicate(timeout=60)
     assert (process.returncode, told) == (0, "the API server has stopped\n")
 
 
