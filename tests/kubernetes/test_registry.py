@@ -217,7 +217,7 @@ FORBIDDEN: tuple[dict[str, str], ...] = (
     {"verb": "patch", "resource": "nodes"},
     {**TOKENS, "namespace": "kube-system", "name": "namespace-controller"},
     {**TOKENS, "namespace": "hanse-system"},
-    {"verb": "create", "resource": "serviceaccounts"},
+    {"verb": "create", "resource": "rolebindings", **RBAC},
     {"verb": "create", "resource": "clusterrolebindings", **RBAC},
     {"verb": "patch", "resource": "clusterroles", "name": "hanse:east", **RBAC},
     {"verb": "delete", "resource": "clusterroles", "name": "admin", **RBAC},
