@@ -12,11 +12,12 @@ from typing import Any
 class Log:
     """A logger for one part of the program: a constant sentence and the facts that go with it."""
 
-    __slots__ = ("_bound", "_name")
+    __slots__ = ("_bound", "_name", "_settled")
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._bound: Any = None
+        self._settled = 0
 
     def debug(self, told: str, **facts: Any) -> None:
         """Tell what only helps in a search for a fault."""
@@ -40,21 +41,24 @@ class Log:
 
     def _lines(self) -> Any:
         _settings.apply()
-        if self._bound is None:
+        if self._bound is None or self._settled != _settings.changes:
             import structlog
 
-            self._bound = structlog.get_logger(self._name)
+            # A logger keeps the settings of its first line; new ones need a new logger.
+            self._bound, self._settled = structlog.get_logger(self._name), _settings.changes
         return self._bound
 
 
 class _Settings:
     def __init__(self) -> None:
         self.waiting: Callable[[], None] | None = None
+        self.changes = 0
 
     def apply(self) -> None:
         configure, self.waiting = self.waiting, None
         if configure is not None:
             configure()
+            self.changes += 1
 
 
 _settings = _Settings()
