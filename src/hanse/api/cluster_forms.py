@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hanse.api.cluster_kind import CONDITION, column, record, text
+from hanse.api.cluster_kind import CONDITION, record, text
+from hanse.api.definitions import column, definition
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import Resource
 
@@ -35,32 +36,7 @@ def _crd(
     schema = record(
         {"apiVersion": text(), "kind": text(), "metadata": {"type": "object"}, "spec": spec, "status": status}
     )
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{resource.plural}.{resource.group}"},
-        "spec": {
-            "group": resource.group,
-            "scope": "Namespaced" if resource.namespaced else "Cluster",
-            "names": {
-                "plural": resource.plural,
-                "singular": resource.kind.lower(),
-                "kind": resource.kind,
-                "listKind": f"{resource.kind}List",
-                "shortNames": short,
-            },
-            "versions": [
-                {
-                    "name": resource.version,
-                    "served": True,
-                    "storage": True,
-                    "subresources": {"status": {}},
-                    "additionalPrinterColumns": columns,
-                    "schema": {"openAPIV3Schema": schema},
-                }
-            ],
-        },
-    }
+    return definition(resource, schema, columns, short=tuple(short), status=True)
 
 
 _AGE = column("age", "date", ".metadata.creationTimestamp")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from hanse.api.clusters import CLUSTERS
-from hanse.kube.manifest import Obj
+from hanse.api.definitions import column, definition
 
 # A member's name becomes part of DNS names and of objects' names: an RFC 1035 label, as federation v1 demanded.
 CLUSTER_NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
@@ -25,11 +25,6 @@ def record(properties: dict[str, Any], description: str = "", **rules: object) -
     """Return the schema of a mapping with these fields."""
     described = {"description": description} if description else {}
     return {"type": "object", **described, "properties": properties, **rules}
-
-
-def column(name: str, kind: str, path: str, priority: int = 0) -> dict[str, Any]:
-    """Return one column of what kubectl prints."""
-    return {"name": name, "type": kind, "jsonPath": path, "priority": priority}
 
 
 def _reference(description: str) -> dict[str, Any]:
@@ -100,49 +95,29 @@ _STATUS = record(
     }
 )
 
-CLUSTER_CRD: Obj = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {
-        "name": "clusters.clusterregistry.k8s.io",
-        "annotations": {"api-approved.kubernetes.io": "unapproved, the group belongs to the retired cluster registry"},
-    },
-    "spec": {
-        "group": CLUSTERS.group,
-        "scope": "Cluster",
-        "names": {"plural": "clusters", "singular": "cluster", "kind": "Cluster", "listKind": "ClusterList"},
-        "versions": [
-            {
-                "name": CLUSTERS.version,
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "additionalPrinterColumns": [
-                    column("Ready", "string", '.status.conditions[?(@.type=="Ready")].status'),
-                    column("Offline", "string", '.status.conditions[?(@.type=="Offline")].status'),
-                    column("Region", "string", ".status.region"),
-                    column("Version", "string", ".status.version"),
-                    column("Nodes", "integer", ".status.nodes"),
-                    column("Age", "date", ".metadata.creationTimestamp"),
-                    column("Server", "string", ".spec.kubernetesApiEndpoints.serverEndpoints[0].serverAddress", 1),
-                    column("Zones", "string", ".status.zones", 1),
-                    column("Cordoned", "boolean", ".spec.unschedulable", 1),
-                ],
-                "schema": {
-                    "openAPIV3Schema": record(
-                        {
-                            "apiVersion": text(),
-                            "kind": text(),
-                            "metadata": record(
-                                {"name": text(pattern=CLUSTER_NAME_PATTERN, maxLength=CLUSTER_NAME_LENGTH)}
-                            ),
-                            "spec": _SPEC,
-                            "status": _STATUS,
-                        },
-                        "A Kubernetes cluster that is a member of the federation.",
-                    )
-                },
-            }
-        ],
-    },
-}
+CLUSTER_CRD = definition(
+    CLUSTERS,
+    record(
+        {
+            "apiVersion": text(),
+            "kind": text(),
+            "metadata": record({"name": text(pattern=CLUSTER_NAME_PATTERN, maxLength=CLUSTER_NAME_LENGTH)}),
+            "spec": _SPEC,
+            "status": _STATUS,
+        },
+        "A Kubernetes cluster that is a member of the federation.",
+    ),
+    [
+        column("Ready", "string", '.status.conditions[?(@.type=="Ready")].status'),
+        column("Offline", "string", '.status.conditions[?(@.type=="Offline")].status'),
+        column("Region", "string", ".status.region"),
+        column("Version", "string", ".status.version"),
+        column("Nodes", "integer", ".status.nodes"),
+        column("Age", "date", ".metadata.creationTimestamp"),
+        column("Server", "string", ".spec.kubernetesApiEndpoints.serverEndpoints[0].serverAddress", 1),
+        column("Zones", "string", ".status.zones", 1),
+        column("Cordoned", "boolean", ".spec.unschedulable", 1),
+    ],
+    status=True,
+    annotations={"api-approved.kubernetes.io": "unapproved, the group belongs to the retired cluster registry"},
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hanse.api.definitions import column, definition
 from hanse.kube.manifest import Obj, dig, is_deleting
 from hanse.kube.resources import Resource
 
@@ -172,48 +173,26 @@ _SPEC: dict[str, Any] = {
     },
 }
 
-FEDERATED_KIND_CRD: Obj = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": FEDERATED_KINDS.group_resource},
-    "spec": {
-        "group": FEDERATED_KINDS.group,
-        "scope": "Cluster",
-        "names": {
-            "kind": FEDERATED_KINDS.kind,
-            "listKind": f"{FEDERATED_KINDS.kind}List",
-            "plural": FEDERATED_KINDS.plural,
-            "singular": "federatedkind",
-            "shortNames": ["fk"],
-        },
-        "versions": [
+FEDERATED_KIND_CRD = definition(
+    FEDERATED_KINDS,
+    {
+        "type": "object",
+        "description": "A kind whose plain objects Hanse carries into the member clusters.",
+        "required": ["spec"],
+        "properties": {"spec": _SPEC},
+        "x-kubernetes-validations": [
             {
-                "name": FEDERATED_KINDS.version,
-                "served": True,
-                "storage": True,
-                "additionalPrinterColumns": [
-                    {"name": "Kind", "type": "string", "jsonPath": ".spec.kind"},
-                    {"name": "Version", "type": "string", "jsonPath": ".spec.version"},
-                    {"name": "Enabled", "type": "boolean", "jsonPath": ".spec.enabled"},
-                    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-                ],
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "description": "A kind whose plain objects Hanse carries into the member clusters.",
-                        "required": ["spec"],
-                        "properties": {"spec": _SPEC},
-                        "x-kubernetes-validations": [
-                            {
-                                "rule": "self.metadata.name == self.spec.plural + "
-                                "(self.spec.group == '' ? '' : '.' + self.spec.group)",
-                                "message": "metadata.name must be spec.plural and spec.group with a dot between them, "
-                                "e.g. widgets.example.com",
-                            }
-                        ],
-                    }
-                },
+                "rule": "self.metadata.name == self.spec.plural + (self.spec.group == '' ? '' : '.' + self.spec.group)",
+                "message": "metadata.name must be spec.plural and spec.group with a dot between them, "
+                "e.g. widgets.example.com",
             }
         ],
     },
-}
+    [
+        column("Kind", "string", ".spec.kind"),
+        column("Version", "string", ".spec.version"),
+        column("Enabled", "boolean", ".spec.enabled"),
+        column("Age", "date", ".metadata.creationTimestamp"),
+    ],
+    short=("fk",),
+)

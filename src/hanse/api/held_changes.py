@@ -6,6 +6,7 @@ those clusters as the spec says; undoing the change makes the object go away.
 
 from __future__ import annotations
 
+from hanse.api.definitions import column, definition
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import Resource
 
@@ -35,53 +36,28 @@ _SPEC: Obj = {
 }
 
 
-def _column(name: str, kind: str, path: str) -> Obj:
-    return {"name": name, "type": kind, "jsonPath": path}
-
-
-HELD_CHANGE_CRD: Obj = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": f"{HELD_CHANGES.plural}.{HELD_CHANGES.group}"},
-    "spec": {
-        "group": HELD_CHANGES.group,
-        "scope": "Cluster",
-        "names": {
-            "plural": HELD_CHANGES.plural,
-            "singular": "heldchange",
-            "kind": HELD_CHANGES.kind,
-            "listKind": f"{HELD_CHANGES.kind}List",
-            "categories": ["hanse"],
+HELD_CHANGE_CRD = definition(
+    HELD_CHANGES,
+    {
+        "type": "object",
+        "description": "A change that waits for a person's approval.",
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": _SPEC,
         },
-        "versions": [
-            {
-                "name": HELD_CHANGES.version,
-                "served": True,
-                "storage": True,
-                "additionalPrinterColumns": [
-                    _column("Objects", "integer", ".spec.objects"),
-                    _column("Of", "integer", ".spec.of"),
-                    _column("Clusters", "string", ".spec.clusters[*].name"),
-                    _column("Approved", "boolean", ".spec.approved"),
-                    _column("Age", "date", ".metadata.creationTimestamp"),
-                ],
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "description": "A change that waits for a person's approval.",
-                        "required": ["spec"],
-                        "properties": {
-                            "apiVersion": {"type": "string"},
-                            "kind": {"type": "string"},
-                            "metadata": {"type": "object"},
-                            "spec": _SPEC,
-                        },
-                    }
-                },
-            }
-        ],
     },
-}
+    [
+        column("Objects", "integer", ".spec.objects"),
+        column("Of", "integer", ".spec.of"),
+        column("Clusters", "string", ".spec.clusters[*].name"),
+        column("Approved", "boolean", ".spec.approved"),
+        column("Age", "date", ".metadata.creationTimestamp"),
+    ],
+    categories=("hanse",),
+)
 
 
 def held_change(name: str, spec: Obj) -> Obj:

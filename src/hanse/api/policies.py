@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hanse.api.definitions import column, definition
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import Resource
 
@@ -304,54 +305,22 @@ _SPEC = _object(
 )
 
 
-def _column(name: str, kind: str, path: str) -> dict[str, Any]:
-    return {"name": name, "type": kind, "jsonPath": path}
-
-
 def _crd(resource: Resource, short: str, description: str) -> Obj:
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{resource.plural}.{resource.group}"},
-        "spec": {
-            "group": resource.group,
-            "scope": "Namespaced" if resource.namespaced else "Cluster",
-            "names": {
-                "plural": resource.plural,
-                "singular": resource.kind.lower(),
-                "kind": resource.kind,
-                "listKind": f"{resource.kind}List",
-                "shortNames": [short],
-                "categories": ["hanse"],
-            },
-            "versions": [
-                {
-                    "name": resource.version,
-                    "served": True,
-                    "storage": True,
-                    "additionalPrinterColumns": [
-                        _column("Kinds", "string", ".spec.selects[*].kind"),
-                        _column("Division", "string", ".spec.division.type"),
-                        _column("Spread", "string", ".spec.spread[*].by"),
-                        _column("Priority", "integer", ".spec.priority"),
-                        _column("Age", "date", ".metadata.creationTimestamp"),
-                    ],
-                    "schema": {
-                        "openAPIV3Schema": _object(
-                            description,
-                            {
-                                "apiVersion": {"type": "string"},
-                                "kind": {"type": "string"},
-                                "metadata": {"type": "object"},
-                                "spec": _SPEC,
-                            },
-                            required=["spec"],
-                        )
-                    },
-                }
-            ],
-        },
+    columns = [
+        column("Kinds", "string", ".spec.selects[*].kind"),
+        column("Division", "string", ".spec.division.type"),
+        column("Spread", "string", ".spec.spread[*].by"),
+        column("Priority", "integer", ".spec.priority"),
+        column("Age", "date", ".metadata.creationTimestamp"),
+    ]
+    fields = {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object"},
+        "spec": _SPEC,
     }
+    schema = _object(description, fields, required=["spec"])
+    return definition(resource, schema, columns, short=(short,), categories=("hanse",))
 
 
 PLACEMENT_POLICY_CRD = _crd(
