@@ -1,7 +1,7 @@
 """Measures Hanse's propagation on real clusters and adds the result to RESULTS.md (`make bench`).
 
 Starts one real host and three real members, etcd with fsync, joins the members, runs `hanse controller` and
-lets the harness (`bench.propagate`) write 300 Deployments: raw, through Hanse, and raw again.
+lets the harness (`bench.propagate`) write 1,000 Deployments: raw, through Hanse, and raw again.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def harness_command(
     """Return the harness's command line for these clusters."""
     command = [sys.executable, "-m", "bench.propagate", "--mode", args.mode, "--count", str(args.count)]
     command += ["--steady-count", str(args.steady_count), "--rate", str(args.rate), "--host", str(host.kubeconfig)]
+    command += ["--idle", str(args.idle)]
     for member in members:
         command += ["--member", str(member.kubeconfig)]
     for cluster in (host, *members):
@@ -59,9 +60,10 @@ def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.propagation", description=__doc__)
     add = parser.add_argument
     add("--mode", default="raw,hanse,raw", help="runs of the harness, in order (default: %(default)s)")
-    add("--count", type=int, default=300, help="Deployments in the burst (default: %(default)s)")
+    add("--count", type=int, default=1000, help="Deployments in the burst (default: %(default)s)")
     add("--steady-count", type=int, default=100, help="Deployments in the steady phase (default: %(default)s)")
     add("--rate", type=float, default=5.0, help="creates a second in the steady phase (default: %(default)s)")
+    add("--idle", type=float, default=60.0, help="seconds of rest after the burst (default: %(default)s)")
     add(
         "--member-controllers",
         choices=("few", "all"),

@@ -15,6 +15,9 @@ from structlog.testing import capture_logs
 
 from hanse.kube.log import Log, configure_with_first_line
 
+# What a scenario finds is explained as well as what a test finds.
+pytest.register_assert_rewrite("tests.behaviour")
+
 
 def _plain_log() -> None:
     # Without the values of every local variable, which the default writes beside a traceback.

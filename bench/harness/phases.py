@@ -259,9 +259,12 @@ class Run:
     async def idle(self) -> Manifest:
         """Measure the processes at rest."""
         meter = await Meter(self.processes, self.clusters).start()
+        before = [await api.changes() for api in self.clusters]
         await asyncio.sleep(self.args.idle)
+        after = [await api.changes() for api in self.clusters]
         meter.mark()
-        return {"seconds": self.args.idle, **await meter.stop(0.0)}
+        changes = {api.name: new - old for api, old, new in zip(self.clusters, before, after, strict=True)}
+        return {"seconds": self.args.idle, "changes": changes, **await meter.stop(0.0)}
 
     # -- the run -----------------------------------------------------------
 

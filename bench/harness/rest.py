@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import ssl
 import sys
 import tempfile
@@ -147,9 +148,29 @@ class Api:
         probe = await self.get("/api/v1/namespaces/kube-system/configmaps?limit=1")
         return int(probe["metadata"]["resourceVersion"])
 
+    async def changes(self) -> int:
+        """How many requests to change something the server has answered, Leases and questions aside."""
+        return changes_in((await self.request("GET", "/metrics")).decode())
+
     def stream(self, path: str) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Open an answer that is read as it comes, such as a watch."""
         return self._session.get(self._endpoint.server + path)
+
+
+_CHANGE = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.MULTILINE)
+_CHANGING_VERBS = frozenset({"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"})
+_ASKING_GROUPS = frozenset({"authorization.k8s.io", "authentication.k8s.io"})
+
+
+def changes_in(metrics: str) -> int:
+    """Count the requests to change something in a server's metrics; a Lease is renewed whether or not one rests."""
+    total = 0
+    for labels, count in _CHANGE.findall(metrics):
+        named = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+        asks = named.get("group") in _ASKING_GROUPS or named.get("resource") == "leases"
+        if named.get("verb") in _CHANGING_VERBS and not asks:
+            total += int(float(count))
+    return total
 
 
 PLURAL_EXCEPTIONS = {"Endpoints": "endpoints", "Ingress": "ingresses"}

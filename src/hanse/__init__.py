@@ -1,7 +1,7 @@
 """Hanse runs many Kubernetes clusters as one federation.
 
 Placement is a library too: `hanse.place(manifest, clusters, policy)` says where an object would go, and why. A policy
-is a function from a manifest to a `hanse.Placement`.
+is a function from a manifest to a `hanse.Placement`; a `hanse.Teaching` says in Python what must be known of a kind.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from hanse.placement import Weighted as Weighted
     from hanse.placement import WeightRule as WeightRule
     from hanse.placement.cluster_selector import where as where
+    from hanse.propagation.teaching import Teaching as Teaching
 
 # The public names and the modules that have them: loaded when they are first used, so that `hanse --help` waits for
 # none of them.
 _PUBLIC = {
     **dict.fromkeys(("Federation", "fleet", "place"), "hanse.native.rehearsal"),
     "where": "hanse.placement.cluster_selector",
+    "Teaching": "hanse.propagation.teaching",
     **dict.fromkeys(
         (
             "Aggregated",

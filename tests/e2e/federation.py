@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+import yaml
 
 from tests.kubernetes.real import HOST, MEMBER, RealCluster, real_clusters, wait_until
 from tests.kubernetes.real.components import CHECKOUT, find_kubectl
@@ -28,7 +29,7 @@ class Refused(Exception):
 class Federation(Protocol):
     """What the scenario needs of a federation."""
 
-    def kubectl(self, context: str, *arguments: str) -> str: ...
+    def kubectl(self, context: str, *arguments: str, input: str | None = None) -> str: ...  # noqa: A002
 
     def hanse(self, *arguments: str) -> str: ...
 
@@ -39,19 +40,29 @@ class Federation(Protocol):
     def kill_control_plane(self) -> None:
         """End the control plane with SIGKILL and start it again."""
 
+    def renew_rights(self) -> None:
+        """Give the control plane the rights in every member that newly enabled kinds need."""
+
 
 def get(federation: Federation, context: str, *arguments: str) -> Any:
     """Return what `kubectl get` finds, as a manifest."""
     return json.loads(federation.kubectl(context, "get", *arguments, "--output=json"))
 
 
-def run(arguments: list[str], *, home: Path, seconds: float = 120.0) -> str:
+def run(arguments: list[str], *, home: Path, typed: str | None = None, seconds: float = 120.0) -> str:
     """Run a command to its end and return what it prints; raises Refused."""
     environment = {**os.environ, "HOME": str(home)}
     for name in ("KUBECONFIG", "HANSE_DATA_DIR"):
         environment.pop(name, None)
     done = subprocess.run(
-        arguments, capture_output=True, text=True, timeout=seconds, env=environment, cwd=CHECKOUT, check=False
+        arguments,
+        input=typed or "",
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        env=environment,
+        cwd=CHECKOUT,
+        check=False,
     )
     if done.returncode:
         raise Refused(f"{' '.join(arguments)}: {done.stderr.strip()}")
@@ -69,14 +80,14 @@ class EmbeddedFederation:
             pytest.skip("kubectl is neither built (make kubernetes) nor installed")
         self._kubectl = [str(kubectl), f"--kubeconfig={self.data_dir}/kubeconfig"]
 
-    def up(self) -> None:
-        run([*HANSE, "up", "--detach", "--data-dir", str(self.data_dir)], home=self._home)
+    def up(self, *options: str) -> None:
+        run([*HANSE, "up", "--detach", "--data-dir", str(self.data_dir), *options], home=self._home)
 
     def down(self) -> None:
         run([*HANSE, "down", "--data-dir", str(self.data_dir)], home=self._home)
 
-    def kubectl(self, context: str, *arguments: str) -> str:
-        return run([*self._kubectl, f"--context={context}", *arguments], home=self._home)
+    def kubectl(self, context: str, *arguments: str, input: str | None = None) -> str:  # noqa: A002
+        return run([*self._kubectl, f"--context={context}", *arguments], home=self._home, typed=input)
 
     def hanse(self, *arguments: str) -> str:
         return run([*HANSE, *arguments, "--data-dir", str(self.data_dir)], home=self._home)
@@ -91,6 +102,9 @@ class EmbeddedFederation:
         os.kill(json.loads(self.hanse("status", "-o", "json"))["pid"], signal.SIGKILL)
         self.up()
 
+    def renew_rights(self) -> None:
+        """Nothing to do: it is the administrator of its members."""
+
 
 class RealFederation:
     """Upstream Kubernetes: a dedicated host, three members with simulated nodes, and `hanse controller` beside them."""
@@ -101,21 +115,21 @@ class RealFederation:
         self._host = clusters["federation"]
         self._controller: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def start(self, providers: Mapping[str, str]) -> None:
         for index, name in enumerate(MEMBERS):
-            self._clusters[name].start_nodes(index=index, region=name, zone=f"{name}-a")
+            balancers = providers.get(name, "ip")
+            self._clusters[name].start_nodes(index=index, region=name, zone=f"{name}-a", load_balancers=balancers)
         self._start_controller()
-        wait_until(self._serves_clusters, seconds=30, what="the Cluster kind is served")
-        for name in MEMBERS:
-            self.hanse("join", name, "--kubeconfig", str(self._clusters[name].kubeconfig))
+        wait_until(self._serves_clusters, seconds=60, what="the Cluster kind is served")
+        self.renew_rights()
 
     def stop(self) -> None:
         if self._controller is not None:
             self._controller.terminate()
             self._controller.wait(timeout=20)
 
-    def kubectl(self, context: str, *arguments: str) -> str:
-        return self._clusters[context].kubectl(*arguments)
+    def kubectl(self, context: str, *arguments: str, input: str | None = None) -> str:  # noqa: A002
+        return self._clusters[context].kubectl(*arguments, input=input, seconds=120.0)
 
     def hanse(self, *arguments: str) -> str:
         return run([*HANSE, *arguments, "--host-kubeconfig", str(self._host.kubeconfig)], home=self._folder)
@@ -132,6 +146,10 @@ class RealFederation:
             self._controller.wait(timeout=20)
         self._start_controller()
 
+    def renew_rights(self) -> None:
+        for name in MEMBERS:
+            self.hanse("join", name, "--kubeconfig", str(self._clusters[name].kubeconfig))
+
     def _start_controller(self) -> None:
         with (self._folder / "controller.log").open("ab") as log:
             command = [*HANSE, "controller", "--kubeconfig", str(self._host.kubeconfig)]
@@ -142,10 +160,15 @@ class RealFederation:
 
 
 @contextmanager
-def embedded_federation(folder: Path) -> Iterator[EmbeddedFederation]:
-    """Run an embedded federation for the length of a block."""
+def embedded_federation(folder: Path, providers: Mapping[str, str] | None = None) -> Iterator[EmbeddedFederation]:
+    """Run an embedded federation for the length of a block; a provider says what load balancers give there."""
     federation = EmbeddedFederation(folder)
-    federation.up()
+    if providers is None:
+        federation.up()
+    else:
+        clusters = [{"name": name, "loadBalancers": provider} for name, provider in providers.items()]
+        (folder / "clusters.yaml").write_text(yaml.safe_dump({"clusters": clusters}))
+        federation.up("--clusters", str(folder / "clusters.yaml"))
     try:
         yield federation
     finally:
@@ -153,12 +176,12 @@ def embedded_federation(folder: Path) -> Iterator[EmbeddedFederation]:
 
 
 @contextmanager
-def real_federation(folder: Path) -> Iterator[RealFederation]:
-    """Run a federation of four real clusters for the length of a block."""
+def real_federation(folder: Path, providers: Mapping[str, str] | None = None) -> Iterator[RealFederation]:
+    """Run a federation of four real clusters for the length of a block; a provider says what load balancers give."""
     with real_clusters({"federation": HOST, **dict.fromkeys(MEMBERS, MEMBER)}) as clusters:
         federation = RealFederation(clusters, folder)
         try:
-            federation.start()
+            federation.start(providers or {})
             yield federation
         finally:
             federation.stop()

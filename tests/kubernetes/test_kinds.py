@@ -24,6 +24,7 @@ from hanse.kube.http import HttpTransport
 from hanse.kube.manifest import dig
 from hanse.kube.resources import CRDS, DEPLOYMENTS, REPLICASETS, SERVICES
 from hanse.native import NativeDoor
+from hanse.native.keeper import understood
 from hanse.placement.decision import Decision, Verdict
 from hanse.propagation.report import Report, Row
 from tests.kubernetes.follower import closing
@@ -151,3 +152,12 @@ async def test_a_real_api_server_judges_federated_kinds(host):
         wrong["spec"]["replicas"] = {"path": "spec..size"}
         with pytest.raises(Invalid, match=r"spec\.replicas\.path"):
             await client.create(FEDERATED_KINDS, wrong)
+        wrong = federated_kind_manifest(SERVICES)
+        wrong["spec"]["status"] = [{"path": "status.up", "combine": "Sum", "expression": "size(clusters)"}]
+        with pytest.raises(Invalid, match="combine and expression exclude each other"):
+            await client.create(FEDERATED_KINDS, wrong)
+        taught = federated_kind_manifest(SERVICES)
+        taught["spec"]["health"] = "has(self.status)"
+        told = understood(await client.create(FEDERATED_KINDS, taught), "2026-01-01T00:00:00Z")
+        kept = await client.update(FEDERATED_KINDS, told, subresource="status")
+        assert kept["status"] == told["status"]

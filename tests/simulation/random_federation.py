@@ -1,4 +1,4 @@
-"""A federation that a judge looks over: everything in it can break, and its control plane can die at any request."""
+"""A federation that a judge looks over: everything in it can break, and its control planes can die at any request."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from hanse.api.clusters import CLUSTERS
 from hanse.apiserver import ApiServer, Identity, MemoryStorage
 from hanse.apiserver.answers import AnyAnswer
 from hanse.apiserver.gate import Gate, Onward
 from hanse.apiserver.storage import Change
-from hanse.cli.control_plane import prepare_host, run_control_plane
+from hanse.cli.control_plane import prepare_host
 from hanse.clusters.joining import join, joining_manifests
 from hanse.kube.client import Client
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.runtime import Runtime, SeededRuntime
-from hanse.kube.transport import Request, Response, Stream, Transport, Unreachable
+from hanse.kube.transport import Request, Transport
 from hanse.simulator.faults.breakable import BreakableCluster
 from hanse.simulator.faults.clock import ClusterClock
 from hanse.simulator.faults.gate import CONTROL_PLANE_USER
 from hanse.simulator.faults.values import Fault
 from hanse.simulator.settings import ClusterSettings
+from tests.simulation.random_host import HostGate
 from tests.simulation.random_judge import AUTHOR, Judge
-from tests.simulation.random_truth import HOST, Weather
+from tests.simulation.random_planes import Plane
+from tests.simulation.random_truth import HOST
 
 _WORK_SECONDS = 0.002
 _USER = Identity("user", ("system:masters",))
@@ -63,64 +64,6 @@ def signed(gate: Gate | None) -> Gate:
     return enter
 
 
-@dataclass(slots=True)
-class Life:
-    """One life of the control plane: it ends at a request, before that is sent or before its answer is heard."""
-
-    end: Callable[[], None]
-    requests_left: int | None = None
-    after: bool = False
-    dead: bool = False
-
-    def is_due(self) -> bool:
-        """Count a request; True for the one at which life ends."""
-        if self.requests_left is None:
-            return False
-        self.requests_left -= 1
-        return self.requests_left <= 0
-
-
-class Mortal:
-    """A transport of the control plane, through which nothing passes once it is dead."""
-
-    def __init__(self, inner: Transport, life: Life, note: Callable[[Request], None]) -> None:
-        self._inner = inner
-        self._life = life
-        self._note = note
-
-    @property
-    def address(self) -> str:
-        return self._inner.address
-
-    async def send(self, request: Request, timeout: float) -> Response:
-        due = self._begin()
-        self._note(request)
-        if due and not self._life.after:
-            self._die()
-        response = await self._inner.send(request, timeout)
-        if due:
-            self._die()
-        return response
-
-    async def stream(self, request: Request, timeout: float) -> Stream:
-        if self._begin():
-            self._die()
-        return await self._inner.stream(request, timeout)
-
-    async def close(self) -> None:
-        await self._inner.close()
-
-    def _begin(self) -> bool:
-        if self._life.dead:
-            raise Unreachable(self.address, "whoever asked is dead")
-        return self._life.is_due()
-
-    def _die(self) -> None:
-        self._life.dead = True
-        self._life.end()
-        raise Unreachable(self.address, "whoever asked has just died")
-
-
 class RandomMember:
     """One cluster: its server, and a user's way into it that no fault stands in."""
 
@@ -139,29 +82,35 @@ class RandomMember:
 
 
 class RandomFederation:
-    """A host, its members, a control plane, and the judge."""
+    """A host, its members, control planes, and the judge."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, planes: int = 1) -> None:
+        """With more than one of the `planes` they elect a leader by Lease."""
         self.runtime = SeededRuntime(seed)
-        # The clock of the host and of the control plane, which a person may set wrongly.
+        # The clock of the host and of the control planes, which a person may set wrongly.
         self.clock = ClusterClock(self.runtime)
-        self.judge = Judge(CONTROL_PLANE_USER, self.runtime.monotonic)
+        self.judge = Judge(CONTROL_PLANE_USER, self.runtime.monotonic, elected=planes > 1)
         self.members: dict[str, RandomMember] = {}
         self.digest = 0
-        self.started_at = 0.0
         self._tasks: list[asyncio.Task[None]] = []
-        self._control_plane: asyncio.Task[None] | None = None
-        self._life = Life(lambda: None)
+        self.planes = tuple(
+            Plane(f"plane-{number}", self.clock, self._reach, self.judge.note_request, campaigns=planes > 1)
+            for number in range(planes)
+        )
 
     async def start(self, members: tuple[str, ...], labels: Callable[[], dict[str, str]]) -> None:
         """Start everything and have every cluster join."""
         self.server = await self._open(HOST, self.clock)
-        self.server.gate = signed(None)
+        self.host_gate = HostGate(self.server, self.clock, self._note_host_trouble)
+        self.server.gate = signed(self.host_gate)
         self.host = Client(self.server.connect(_USER), self.clock, manager="kubectl")
         await prepare_host(self.host)
         for name in members:
             await self.join(name, labels())
-        self.start_control_plane()
+        await self.revive()
+
+    def _note_host_trouble(self, broken: bool) -> None:
+        self.judge.truth.note_weather(HOST, self.runtime.monotonic(), broken=broken)
 
     async def join(self, name: str, labels: dict[str, str]) -> None:
         """Have a cluster join, a new one if there is none of that name."""
@@ -183,65 +132,50 @@ class RandomFederation:
 
     def set_faults(self, name: str, faults: tuple[Fault, ...]) -> None:
         """Say what is wrong with a member from now on."""
-        now, weather = self.runtime.monotonic(), self.judge.truth.weather.setdefault(name, Weather())
-        if faults and not weather.broken and now - weather.calm_since > 0:
-            weather.since = now
-        if weather.broken and not faults:
-            weather.calm_since = now
-        weather.broken = bool(faults)
+        self.judge.truth.note_weather(name, self.runtime.monotonic(), broken=bool(faults))
         self.members[name].breakable.breakage.set(faults)
 
-    # The control plane's lives
-
-    def start_control_plane(self) -> None:
-        """Start it with nothing but what the servers hold."""
-        life = Life(self._end)
-        self._life, self.started_at = life, self.runtime.monotonic()
-
-        def way_to(name: str, server: ApiServer) -> Transport:
-            inner = server.connect(_CONTROL_PLANE, as_remote=True)
-            return Mortal(inner, life, lambda request: self.judge.note_request(name, request))
-
-        def connect(endpoint: Endpoint) -> Transport:
-            name = endpoint.server.removeprefix("https://")
-            return way_to(name, self.members[name].server)
-
-        host = Client(way_to(HOST, self.server), self.clock)
-        self._control_plane = asyncio.create_task(run_control_plane(host, connect=connect))
-
-    def doom(self, requests: int, *, after: bool) -> None:
-        """Let the control plane die at a request from now on: before it is sent, or before its answer is heard."""
-        self._life.requests_left, self._life.after = requests, after
+    # The control planes' lives
 
     @property
     def alive(self) -> bool:
-        """Whether the control plane lives."""
-        return self._control_plane is not None and not self._control_plane.done() and not self._life.dead
+        """Whether every control plane lives."""
+        return all(plane.alive for plane in self.planes)
+
+    @property
+    def leader(self) -> Plane:
+        """The control plane that works, the first where none does."""
+        holder = self.judge.truth.holder
+        return next((plane for plane in self.planes if plane.identity == holder), self.planes[0])
+
+    def doom(self, requests: int, *, after: bool) -> None:
+        """Let the working control plane die at a request from now on."""
+        self.leader.doom(requests, after=after)
 
     async def revive(self) -> None:
-        """Start the control plane anew if it died; anything else that ended it is its own fault."""
-        if self.alive:
-            return
-        task, self._control_plane = self._control_plane, None
-        if task is not None:
-            (ended,) = await asyncio.gather(task, return_exceptions=True)
-            if not self._life.dead:
-                self.judge.blame(f"crash and converge: the control plane ended by itself: {ended!r}")
-        self.start_control_plane()
-
-    def _end(self) -> None:
-        if self._control_plane is not None:
-            self._control_plane.cancel()
+        """Start what died anew; anything else that ended a control plane is its own fault."""
+        for plane in self.planes:
+            if plane.alive:
+                continue
+            ended = await plane.bury()
+            if ended is not None:
+                self.judge.blame(f"crash and converge: {plane.identity} ended by itself: {ended!r}")
+            self.judge.truth.begun_at = self.runtime.monotonic()
+            plane.start()
 
     async def close(self) -> None:
         """End everything."""
-        self._life.dead = True
-        tasks = [*self._tasks, *([self._control_plane] if self._control_plane else [])]
-        for task in tasks:
+        for plane in self.planes:
+            await plane.kill()
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         for server in [self.server, *(member.server for member in self.members.values())]:
             await server.close()
+
+    def _reach(self, name: str) -> Transport:
+        server = self.server if name == HOST else self.members[name].server
+        return server.connect(_CONTROL_PLANE, as_remote=True)
 
     async def _open(self, name: str, runtime: Runtime) -> ApiServer:
         def tell(change: Change) -> None:
@@ -254,10 +188,10 @@ class RandomFederation:
 
 @asynccontextmanager
 async def random_federation(
-    seed: int, members: tuple[str, ...], labels: Callable[[], dict[str, str]]
+    seed: int, members: tuple[str, ...], labels: Callable[[], dict[str, str]], planes: int = 1
 ) -> AsyncIterator[RandomFederation]:
     """Run a federation for the length of a block, on a loop whose clock jumps."""
-    federation = RandomFederation(seed)
+    federation = RandomFederation(seed, planes)
     try:
         await federation.start(members, labels)
         yield federation

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from hanse.api.names import DELETION_ANNOTATION, FINALIZER, PREFIX, SYSTEM_NAMESPACE
+from hanse.api.names import AUTOSCALED_ANNOTATION, FINALIZER, PREFIX, SYSTEM_NAMESPACE
 from hanse.apiserver.storage import Change
 from hanse.kube.manifest import Obj, annotations_of, dig, finalizers_of, key_of, namespace_of, uid_of
 from hanse.kube.transport import Request
 from tests.simulation.random_objects import THEIRS
-from tests.simulation.random_truth import CLUSTERS, DEPLOYMENTS, HOST, LAG_SECONDS, SOURCES, Truth, owner_of
+from tests.simulation.random_rules import RULES, Write, is_singleton
+from tests.simulation.random_truth import DEPLOYMENTS, HOST, LAG_SECONDS, SOURCES, WATCHED, Truth, owner_of
 
 # Who sent the request that is being carried out, as the server in which it is knows them; nobody for its own loops.
 AUTHOR: ContextVar[str] = ContextVar("author", default="")
@@ -26,32 +27,39 @@ _OURS = ("finalizers", "annotations", "managedFields", "resourceVersion", "gener
 class Judge:
     """Watches every change and keeps the sentences about what should never have happened."""
 
-    def __init__(self, control_plane: str, now: Callable[[], float]) -> None:
+    def __init__(self, control_plane: str, now: Callable[[], float], *, elected: bool = False) -> None:
+        """`elected` says that a control plane may write only while it holds the Lease."""
         self.truth = Truth()
         self.found: list[str] = []
         self.writes: list[str] = []
         self.secrets: list[bytes] = []
         self._control_plane = control_plane
         self._now = now
+        self._elected = elected
 
     def hear(self, place: str, change: Change) -> None:
         """Judge one change."""
         self._check_secrets(place, change)
         ours = AUTHOR.get() == self._control_plane
-        if change.bucket not in SOURCES and change.bucket != CLUSTERS:
+        if change.bucket not in WATCHED:
             return
         before, after = self.truth.note(place, change, self._now())
-        if not ours or change.bucket == CLUSTERS:
+        if not ours or change.bucket not in SOURCES:
             return
         if place == HOST:
             self._judge_source(before, after)
         else:
             self._judge_copy(place, change.bucket, before, after)
 
-    def note_request(self, place: str, request: Request) -> None:
-        """Keep what the control plane asks a server to change; asking what somebody may do changes nothing."""
-        if request.method in _WRITES and not request.path.endswith("reviews"):
-            self.writes.append(f"{place}: {request.method} {request.path}")
+    def note_request(self, identity: str, place: str, request: Request) -> None:
+        """Keep what a control plane asks a server to change; asking what somebody may do changes nothing."""
+        if request.method not in _WRITES or request.path.endswith("reviews") or "/leases" in request.path:
+            return
+        asked = f"{place}: {request.method} {request.path}"
+        self.writes.append(asked)
+        if self._elected and self.truth.holder != identity:
+            leads = self.truth.holder or "nobody"
+            self.blame(f"crash and converge: {identity} asked for a change while {leads} led: {asked}")
 
     def blame(self, sentence: str) -> None:
         """Keep a sentence."""
@@ -80,8 +88,8 @@ class Judge:
     def _judge_letting_go(self, source: Obj) -> None:
         now, uid = self._now(), uid_of(source)
         for place, copy in self.truth.copies(uid):
-            known_for = now - self.truth.joined_at.get(place, now)
-            if place in self.truth.clusters and known_for > LAG_SECONDS and "deletionTimestamp" not in copy["metadata"]:
+            known = self.truth.joined_at.get(place, now) < self.truth.known_since(now) - LAG_SECONDS
+            if place in self.truth.clusters and known and not _deleting(copy):
                 self.blame(f"crash and converge: {_named(source)} was let go while {place} still has its copy")
 
     # In a member
@@ -89,11 +97,14 @@ class Judge:
     def _judge_copy(self, place: str, bucket: str, before: Obj | None, after: Obj | None) -> None:
         now, obj = self._now(), after or before or {}
         left = self.truth.left_at.get(place, -1e9)
-        if place not in self.truth.clusters and now - left > LAG_SECONDS:
+        if place not in self.truth.clusters and left < self.truth.known_since(now) - LAG_SECONDS:
             self.blame(f"nothing of others: {place}: {_named(obj)} was written after the cluster left")
         if before is not None and not owner_of(before):
             self.blame(f"nothing of others: {place}: {_named(before)} is not Hanse's and was changed")
             return
+        for rule in RULES:
+            for sentence in rule(self.truth, Write(place, bucket, before, after, now)):
+                self.blame(sentence)
         if before is None:
             self._judge_creation(place, obj)
         elif after is None or ("deletionTimestamp" in after["metadata"] and not _deleting(before)):
@@ -121,7 +132,7 @@ class Judge:
         if source is None:
             self.blame(f"never on ignorance: {place}: {_named(copy)} was deleted and nobody knows its source")
         elif _deleting(source):
-            if annotations_of(source).get(DELETION_ANNOTATION) == "orphan":
+            if uid in self.truth.orphaned:
                 self.blame(f"never on ignorance: {place}: {_named(copy)} was deleted and should be orphaned")
         elif uid not in self.truth.present():
             self.blame(f"never on ignorance: {place}: {_named(copy)} was deleted and nobody had deleted its source")
@@ -135,11 +146,14 @@ class Judge:
         uid, now = owner_of(before), self._now()
         if replicas >= int(dig(before, "spec", "replicas", default=1)) or not self.truth.live(uid):
             return
+        if is_singleton(self.truth.sources[uid]):
+            # What must never run twice ends in one place before it begins in another.
+            return
         least, _most = self.truth.availability(place, uid, now)
         others = sum(
             self.truth.availability(other, uid, now)[1] for other in self.truth.objects if other not in (HOST, place)
         )
-        wanted = self.truth.least_asked(uid, now)
+        wanted, _most = self.truth.asked_lately(uid, now)
         if least > replicas and others + replicas < wanted:
             self.blame(
                 f"never the last healthy copy: {place}: {_named(before)} was taken from {least} available replicas to "
@@ -163,7 +177,11 @@ def _theirs(obj: Obj) -> set[str]:
 
 def _chosen_by_users(obj: Obj) -> dict[str, Any]:
     metadata = {name: value for name, value in obj["metadata"].items() if name not in _OURS}
-    notes = {name: value for name, value in annotations_of(obj).items() if not name.startswith(PREFIX)}
+    notes = {
+        name: value
+        for name, value in annotations_of(obj).items()
+        if not name.startswith(PREFIX) and name != AUTOSCALED_ANNOTATION
+    }
     rest = {name: value for name, value in obj.items() if name not in ("metadata", "status")}
     return {**rest, "metadata": metadata, "annotations": notes}
 

@@ -11,14 +11,18 @@ from typing import Any, TypeVar
 
 import orjson
 
-from hanse.api.names import CLUSTER_SELECTOR_ANNOTATION, DELETION_ANNOTATION
+from hanse.api.names import (
+    CLUSTER_SELECTOR_ANNOTATION,
+    DELETION_ANNOTATION,
+    DRIFT_ANNOTATION,
+    SINGLETON_ANNOTATION,
+)
+from hanse.api.plain_kinds import DAEMON_SETS, INGRESSES, JOBS, NETWORK_POLICIES, STATEFUL_SETS
 from hanse.kube.manifest import Obj, annotations_of, dig, labels_of
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, SERVICES, Resource
 from hanse.native.kinds import DEFAULT_KINDS
 
 T = TypeVar("T")
-INGRESSES = Resource("networking.k8s.io", "v1", "ingresses", "Ingress")
-NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy")
 # What others put into a member's object begins with this word, wherever it stands.
 THEIRS = "theirs"
 # What somebody sets a rendered field to; it is theirs as soon as the source no longer has the field.
@@ -46,12 +50,13 @@ class Chance:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How one kind is made up, and what of it counts."""
+    """How one kind is made up, and what of it counts; a `fixed` one cannot be changed once it is there."""
 
     resource: Resource
     body: Callable[[Chance, str], Obj]
     essence: Callable[[Obj], Any]
     weight: int = 1
+    fixed: bool = False
 
 
 def _data(chance: Chance, _name: str) -> Obj:
@@ -67,18 +72,33 @@ def _service(chance: Chance, name: str) -> Obj:
     return {"spec": {"selector": {"app": name}, "ports": ports or [{"name": "red", "port": 80}]}}
 
 
-def _workload(chance: Chance, name: str) -> Obj:
-    template = {
+def _template(chance: Chance, name: str) -> Obj:
+    return {
         "metadata": {"labels": {"app": name}},
         "spec": {"containers": [{"name": "main", "image": f"web:{chance.count(1, 4)}"}]},
     }
-    return {
-        "spec": {
-            "replicas": chance.count(1, 6),
-            "selector": {"matchLabels": {"app": name}},
-            "template": template,
-        }
-    }
+
+
+def _workload(chance: Chance, name: str) -> Obj:
+    replicas, selector = chance.count(1, 6), {"matchLabels": {"app": name}}
+    return {"spec": {"replicas": replicas, "selector": selector, "template": _template(chance, name)}}
+
+
+def _stateful_set(chance: Chance, name: str) -> Obj:
+    body = _workload(chance, f"{name}-state")
+    body["spec"] |= {"serviceName": name, "replicas": chance.count(1, 4)}
+    return body
+
+
+def _daemon_set(chance: Chance, name: str) -> Obj:
+    app = f"{name}-daemon"
+    return {"spec": {"selector": {"matchLabels": {"app": app}}, "template": _template(chance, app)}}
+
+
+def _job(chance: Chance, name: str) -> Obj:
+    template = _template(chance, f"{name}-job")
+    template["spec"]["restartPolicy"] = "Never"
+    return {"spec": {"parallelism": chance.count(1, 3), "completions": chance.count(1, 6), "template": template}}
 
 
 def _network_policy(chance: Chance, name: str) -> Obj:
@@ -99,14 +119,22 @@ def _ports(obj: Obj) -> list[tuple[str, int]]:
     return sorted((port["name"], port["port"]) for port in obj["spec"]["ports"])
 
 
+def _image(obj: Obj) -> str:
+    return str(dig(obj, "spec", "template", "spec", "containers")[0]["image"])
+
+
 _ALL_KINDS: tuple[Kind, ...] = (
     Kind(CONFIGMAPS, _data, lambda obj: _own(obj.get("data")), weight=4),
     Kind(SECRETS, _secret, lambda obj: _own(obj.get("data")), weight=2),
     Kind(SERVICE_ACCOUNTS, lambda _chance, _name: {}, lambda _obj: None),
     Kind(SERVICES, _service, _ports, weight=2),
-    Kind(DEPLOYMENTS, _workload, lambda obj: dig(obj, "spec", "template", "spec", "containers")[0]["image"], weight=5),
+    Kind(DEPLOYMENTS, _workload, _image, weight=5),
     Kind(NETWORK_POLICIES, _network_policy, lambda obj: dig(obj, "spec", "podSelector")),
     Kind(INGRESSES, _ingress, lambda obj: dig(obj, "spec", "defaultBackend", "service", "port")),
+    # Written only where a theme asks for them.
+    Kind(STATEFUL_SETS, _stateful_set, _image, weight=0),
+    Kind(DAEMON_SETS, _daemon_set, _image, weight=0),
+    Kind(JOBS, _job, _image, weight=0, fixed=True),
 )
 KINDS = tuple(kind for kind in _ALL_KINDS if kind.resource in DEFAULT_KINDS)
 
@@ -129,6 +157,10 @@ def make_up(chance: Chance, kind: Kind, name: str, namespace: str) -> Obj:
         metadata["annotations"][CLUSTER_SELECTOR_ANNOTATION] = selector(chance)
     if chance.happens(0.15):
         metadata["annotations"][DELETION_ANNOTATION] = "orphan"
+    if chance.happens(0.1):
+        metadata["annotations"][DRIFT_ANNOTATION] = "report"
+    if kind.resource == DEPLOYMENTS and chance.happens(0.15):
+        metadata["annotations"][SINGLETON_ANNOTATION] = "true"
     resource = kind.resource
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, **kind.body(chance, name)}
 

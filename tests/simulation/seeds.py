@@ -9,8 +9,10 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 
 import structlog
 
@@ -29,14 +31,29 @@ def complaint(outcome: Outcome) -> str:
     return f"seed {outcome.seed} broke promises:\n{found}\nafter\n{story}\nagain: {again(outcome.seed)}"
 
 
-def play_quietly(seed: int, steps: int = STEPS) -> Outcome:
-    """Play a seed without the control plane's own log: of clusters that are broken on purpose it has much to say."""
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Do without the control plane's own log: of clusters that are broken on purpose it has much to say."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     try:
-        return play(seed, steps)
+        yield
     finally:
         structlog.configure(**before)
+
+
+def play_quietly(seed: int, steps: int = STEPS, themes: Sequence[str] | None = None) -> Outcome:
+    """Play a seed without the control plane's own log."""
+    with quietly():
+        return play(seed, steps, themes)
+
+
+def _judge(seed: int) -> Outcome:
+    """Play a seed in a process of its own, out of which not every exception finds its way."""
+    try:
+        return play_quietly(seed)
+    except Exception:  # noqa: BLE001 - whatever it is, it is told with its seed
+        return Outcome(seed, (f"the world itself broke: {traceback.format_exc()}",), (), "")
 
 
 def _outcomes(seeds: range, jobs: int) -> Iterator[Outcome]:
@@ -44,7 +61,7 @@ def _outcomes(seeds: range, jobs: int) -> Iterator[Outcome]:
         yield from map(play_quietly, seeds)
         return
     with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(play_quietly, seeds)
+        yield from pool.map(_judge, seeds)
 
 
 def main() -> int:

@@ -168,7 +168,8 @@ async def test_a_custom_kind_is_federated_from_the_moment_that_it_is_enabled_unt
         assert not await serves_widgets(world, "a"), "nobody has asked for it"
 
         taught = federated_kind_manifest(WIDGETS)
-        taught["spec"] |= {"replicas": {"path": "spec.size"}, "status": [{"path": "status.size"}], "omit": ["spec.own"]}
+        rules = [{"path": "status.size"}, {"path": "status.places", "expression": "clusters.map(c, c.name)"}]
+        taught["spec"] |= {"replicas": {"path": "spec.size"}, "status": rules, "omit": ["spec.own"]}
         await world.host.create(FEDERATED_KINDS, taught)
         await world.host.create(FEDERATED_KINDS, federated_kind_manifest(CRDS))
 
@@ -191,9 +192,11 @@ async def test_a_custom_kind_is_federated_from_the_moment_that_it_is_enabled_unt
         await world.until(lambda: sizes_are(world, a=3, b=2))
 
         async def summed():
-            return (await status(world, WIDGETS)).get("size") == 4
+            return await status(world, WIDGETS) == {"size": 4, "places": ["a", "b"]}
 
         await world.until(summed)
+        kind = await world.host.get(FEDERATED_KINDS, "widgets.example.com")
+        assert is_true(dig(kind, "status", "conditions"), "Understood")
         await world.host.delete(FEDERATED_KINDS, "widgets.example.com")
 
         async def let_go():
@@ -262,8 +265,19 @@ async def test_an_autoscaler_divides_and_its_workload_keeps_what_it_gives_in_eac
         await world.runtime.sleep(20)
         assert await world.spread() == {"a": 5, "b": 3}, "nobody puts back what an autoscaler does"
 
-        await world.host.delete(AUTOSCALERS, "web", "default")
+        await world.host.create(DEPLOYMENTS, deployment("api", replicas=2))
+        await world.host.patch(AUTOSCALERS, "web", {"spec": {"scaleTargetRef": {**target, "name": "api"}}}, "default")
         await world.until(lambda: spread_is(world, a=3, b=3))
+        told = {name: await world.host.get(DEPLOYMENTS, name, "default") for name in ("web", "api")}
+        assert AUTOSCALED_ANNOTATION not in annotations_of(told["web"]), "nobody scales it any more"
+        assert annotations_of(told["api"])[AUTOSCALED_ANNOTATION] == '{"Names":["a","b"]}'
+
+        await world.host.delete(AUTOSCALERS, "web", "default")
+
+        async def forgotten():
+            return AUTOSCALED_ANNOTATION not in annotations_of(await world.host.get(DEPLOYMENTS, "api", "default"))
+
+        await world.until(forgotten)
 
 
 async def spread_is(world, **wanted):

@@ -8,6 +8,7 @@ from hanse.api.clusters import CLUSTERS
 from hanse.api.names import CLUSTER_SELECTOR_ANNOTATION, FINALIZER, MANAGED_LABEL, STATUS_ANNOTATION
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, EVENTS, NAMESPACES
 from hanse.kube.transport import Unreachable
+from tests.simulation.wires import Passing, restart_through
 from tests.simulation.world import ADMINISTRATOR, config, deployment, federation
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
@@ -27,26 +28,16 @@ def namespace(name="shop", **annotations):
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "annotations": annotations}}
 
 
-class Frozen:
+class Frozen(Passing):
     """A transport whose open watches lag, or fall silent as behind a router that forgot the connection."""
 
     def __init__(self, inner, lag=0.0):
-        self.inner = inner
+        super().__init__(inner)
         self.frozen = False
         self.lag = lag
 
-    @property
-    def address(self):
-        return self.inner.address
-
-    async def send(self, request, timeout):
-        return await self.inner.send(request, timeout)
-
     async def stream(self, request, timeout):
         return _FrozenStream(self, await self.inner.stream(request, timeout))
-
-    async def close(self):
-        await self.inner.close()
 
 
 class _FrozenStream:
@@ -67,36 +58,14 @@ class _FrozenStream:
         await self._inner.close()
 
 
-class LosesAnswers:
+class LosesAnswers(Passing):
     """A transport that carries requests but loses the answers to creations."""
-
-    def __init__(self, inner):
-        self.inner = inner
-
-    @property
-    def address(self):
-        return self.inner.address
 
     async def send(self, request, timeout):
         answer = await self.inner.send(request, timeout)
         if request.method == "POST":
             raise Unreachable(self.address, "the server hung up")
         return answer
-
-    async def stream(self, request, timeout):
-        return await self.inner.stream(request, timeout)
-
-    async def close(self):
-        await self.inner.close()
-
-
-async def restart_through(world, name, transport):
-    """Start the control plane anew with another way to one server."""
-    await world.kill_control_plane()
-    wire, real = world.wires[name], world._wire
-    wire.inner = transport
-    world._wire = lambda other: wire if other == name else real(other)
-    world.start_control_plane()
 
 
 async def test_a_creation_that_is_still_under_way_does_not_outlive_its_source():
@@ -152,6 +121,21 @@ async def test_deleting_with_cascade_orphan_keeps_the_copies(state):
         await world.until(lambda: gone(world, "host"))
 
         assert {name: await has(world, name) for name in "abc"} == {"a": True, "b": True, "c": True}
+
+
+async def test_deleting_with_cascade_orphan_while_no_control_plane_runs_keeps_the_copies():
+    """Guards against this: nobody who starts later can tell that the copies were to stay."""
+    async with federation("a", "b") as world:
+        await world.host.create(CONFIGMAPS, config())
+        await world.until(lambda: has(world, "b"))
+        await world.kill_control_plane()
+
+        await world.host.delete(CONFIGMAPS, "settings", "default", propagation="Orphan")
+        await world.runtime.sleep(5)
+        world.start_control_plane()
+        await world.until(lambda: gone(world, "host"))
+
+        assert {name: await has(world, name) for name in "ab"} == {"a": True, "b": True}
 
 
 async def test_an_object_that_was_let_go_in_the_member_is_not_deleted_on_an_old_view():

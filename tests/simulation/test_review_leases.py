@@ -10,21 +10,18 @@ from hanse.kube.leases import Leadership
 from hanse.kube.manifest import Key
 from hanse.kube.runtime import SeededRuntime
 from hanse.kube.transport import Unreachable
+from tests.simulation.wires import Passing
 from tests.simulation.world import ADMINISTRATOR
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
 
-class LosesOneAnswer:
+class LosesOneAnswer(Passing):
     """A transport that carries one renewal and loses the answer to it."""
 
     def __init__(self, inner):
-        self.inner = inner
+        super().__init__(inner)
         self.lost = False
-
-    @property
-    def address(self):
-        return self.inner.address
 
     async def send(self, request, timeout):
         answer = await self.inner.send(request, timeout)

@@ -16,29 +16,10 @@ from hanse.kube.conditions import find_condition
 from hanse.kube.kubeconfig import Endpoint, KubeconfigError
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, SECRETS
 from hanse.kube.transport import Response, Unreachable
+from tests.simulation.wires import Passing, restart_through
 from tests.simulation.world import ADMINISTRATOR, config, deployment, federation
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
-
-
-class Passing:
-    """A transport that passes everything on; tests override what shall be different."""
-
-    def __init__(self, inner):
-        self.inner = inner
-
-    @property
-    def address(self):
-        return self.inner.address
-
-    async def send(self, request, timeout):
-        return await self.inner.send(request, timeout)
-
-    async def stream(self, request, timeout):
-        return await self.inner.stream(request, timeout)
-
-    async def close(self):
-        await self.inner.close()
 
 
 class Repainting(Passing):
@@ -96,15 +77,6 @@ class Moody(Passing):
 
 def remote(world, name):
     return world.servers[name].connect(ADMINISTRATOR, as_remote=True)
-
-
-async def restart_through(world, name, transport):
-    """Start the control plane anew with another way to one server."""
-    await world.kill_control_plane()
-    wire, real = world.wires[name], world._wire
-    wire.inner = transport
-    world._wire = lambda other: wire if other == name else real(other)
-    world.start_control_plane()
 
 
 async def has(world, cluster, name="settings", namespace="default"):

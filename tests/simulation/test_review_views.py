@@ -15,21 +15,18 @@ from hanse.kube.conditions import find_condition
 from hanse.kube.errors import Forbidden
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, EVENTS, SECRETS
 from hanse.kube.transport import Response
+from tests.simulation.wires import Passing, restart_through
 from tests.simulation.world import ADMINISTRATOR, config, deployment, federation
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
 
-class Forbids:
+class Forbids(Passing):
     """A transport as of a user who may do nothing with one kind."""
 
     def __init__(self, inner, plural):
-        self.inner = inner
+        super().__init__(inner)
         self._plural = plural
-
-    @property
-    def address(self):
-        return self.inner.address
 
     async def send(self, request, timeout):
         if self._plural in request.path.split("/"):
@@ -41,21 +38,9 @@ class Forbids:
             raise Forbidden(403, "Forbidden", self._refusal()["message"])
         return await self.inner.stream(request, timeout)
 
-    async def close(self):
-        await self.inner.close()
-
     def _refusal(self):
         message = f'{self._plural} is forbidden: User "hanse" cannot list resource "{self._plural}" in API group ""'
         return {"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": message}
-
-
-async def restart_through(world, name, transport):
-    """Start the control plane anew with another way to one server."""
-    await world.kill_control_plane()
-    wire, real = world.wires[name], world._wire
-    wire.inner = transport
-    world._wire = lambda other: wire if other == name else real(other)
-    world.start_control_plane()
 
 
 async def spread_is(world, **wanted):

@@ -24,6 +24,7 @@ from hanse.kube.resources import DEPLOYMENTS, Resource
 from hanse.kube.runtime import Runtime, SeededRuntime
 from hanse.kube.transport import Request, Response, Stream, Transport, Unreachable
 from hanse.simulator.cluster import SIMULATOR, SimulatedCluster
+from hanse.simulator.networking.providers import Provider
 from hanse.simulator.settings import ClusterSettings
 
 ADMINISTRATOR = Identity("admin", ("system:masters",))
@@ -76,6 +77,7 @@ class World:
         self.clients: dict[str, Client] = {}
         self.clusters: dict[str, SimulatedCluster] = {}
         self.wires: dict[str, Wire] = {}
+        self._detours: dict[str, Transport] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._control_plane: asyncio.Task[None] | None = None
 
@@ -92,13 +94,17 @@ class World:
         for name in members:
             await self.until(lambda name=name: self.cluster_is(name, "Ready"))  # type: ignore[misc]
 
-    async def add_member(self, name: str, index: int, **labels: str) -> None:
+    async def add_member(self, name: str, index: int, provider: Provider = Provider.IP, **labels: str) -> None:
         await self._open(name)
-        settings = ClusterSettings(name=name, index=index, region=name, zones=(f"{name}-a",))
+        settings = ClusterSettings(name=name, index=index, region=name, zones=(f"{name}-a",), load_balancers=provider)
         client = Client(self.servers[name].connect(ADMINISTRATOR), self.runtime, manager=SIMULATOR)
         self.clusters[name] = SimulatedCluster(client, settings, self.runtime)
         self._tasks.append(asyncio.create_task(self.clusters[name].run()))
         await self.clusters[name].ready()
+        await self.enrol(name, labels)
+
+    async def enrol(self, name: str, labels: dict[str, str]) -> None:
+        """Make a cluster a member."""
         await join(self.host, joining_manifests(name, Endpoint(f"https://{name}"), labels))
 
     async def _open(self, name: str) -> None:
@@ -113,13 +119,17 @@ class World:
 
     def _wire(self, name: str) -> Wire:
         """The control plane's way to a server; what was done to it outlives reconnections."""
-        remote = self.servers[name].connect(ADMINISTRATOR, as_remote=True)
+        remote = self._detours.get(name) or self.servers[name].connect(ADMINISTRATOR, as_remote=True)
         wire = self.wires.get(name)
         if wire is None:
             wire = self.wires[name] = Wire(remote, self.runtime)
         else:
             wire.inner = remote
         return wire
+
+    def lead_through(self, name: str, transport: Transport) -> None:
+        """Have the next control plane reach a server by another way."""
+        self._detours[name] = transport
 
     async def kill_control_plane(self) -> None:
         """End it between two requests; nothing in it can clean up after itself that was not written."""

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.timeout(600)
 def test_a_control_plane_without_a_guard_is_caught(variant, monkeypatch):
     variant.remove_guard(monkeypatch)
 
-    found = next((outcome.found for outcome in map(play_quietly, range(variant.seeds)) if outcome.found), ())
+    outcomes = (play_quietly(seed, themes=variant.themes) for seed in range(variant.seeds))
+    found = next((outcome.found for outcome in outcomes if outcome.found), ())
 
     assert any(sentence.startswith(variant.promise) for sentence in found), found

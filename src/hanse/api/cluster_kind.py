@@ -82,7 +82,7 @@ _SPEC = record(
 
 _AMOUNTS = {"type": "object", "additionalProperties": text()}
 
-_STATUS = record(
+CLUSTER_STATUS = record(
     {
         "conditions": {"type": "array", "items": CONDITION},
         "region": text("The region of its nodes"),
@@ -103,7 +103,7 @@ CLUSTER_CRD = definition(
             "kind": text(),
             "metadata": record({"name": text(pattern=CLUSTER_NAME_PATTERN, maxLength=CLUSTER_NAME_LENGTH)}),
             "spec": _SPEC,
-            "status": _STATUS,
+            "status": CLUSTER_STATUS,
         },
         "A Kubernetes cluster that is a member of the federation.",
     ),

@@ -21,6 +21,9 @@ CREDENTIALS_CONTEXT_ANNOTATION = "hanse.dev/credentials-context"
 # On a Cluster whose server's certificate is not checked, and on one that is reached through a proxy.
 INSECURE_ANNOTATION = "hanse.dev/insecure-skip-tls-verify"
 PROXY_ANNOTATION = "hanse.dev/proxy-url"
+# On a Cluster that is not reached by Hanse but fetches its work itself, by an agent: "pull".
+MODE_ANNOTATION = "hanse.dev/mode"
+PULL = "pull"
 # Every client, of either family: what an address is meant for when nothing is said.
 EVERYONE = "0.0.0.0/0"
 
@@ -75,6 +78,7 @@ class Cluster:
     leaving: bool = False
     refused_since: str = ""
     created: str = ""
+    pull: bool = False
 
     @property
     def refusal(self) -> str:
@@ -129,6 +133,7 @@ def parse_cluster(obj: Obj) -> Cluster:
         leaving=is_deleting(obj),
         refused_since=(find_condition(conditions, "Ready") or {}).get("lastTransitionTime") or "",
         created=dig(obj, "metadata", "creationTimestamp", default=""),
+        pull=annotations_of(obj).get(MODE_ANNOTATION) == PULL,
     )
 
 

@@ -1,7 +1,8 @@
 """`FederatedKind` of hanse.dev/v1alpha1: one more kind that is federated, and what must be known of it.
 
-Kubernetes' own workloads need none. A custom kind with replicas says where they are; what its members report can be
-put together into one status by a few rules. With `enabled: false` a kind that is federated without being asked is not.
+Kubernetes' own workloads need none. A custom kind with replicas says where they are and how to tell that an object is
+well; what its members report can be put together into one status by a few rules. Where the path of a field does not
+say enough, a CEL expression does. With `enabled: false` a kind that is federated without being asked is not.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hanse.api.cluster_kind import CONDITION
 from hanse.api.definitions import column, definition
-from hanse.kube.manifest import Obj, dig, is_deleting
+from hanse.kube.manifest import Obj, is_deleting
 from hanse.kube.resources import Resource
 
 FEDERATED_KINDS = Resource("hanse.dev", "v1alpha1", "federatedkinds", "FederatedKind", namespaced=False)
@@ -18,30 +20,42 @@ FEDERATED_KINDS = Resource("hanse.dev", "v1alpha1", "federatedkinds", "Federated
 KIND_FINALIZER = "hanse.dev/let-go"
 
 COMBINATIONS = ("Sum", "Max", "Min", "First", "Conditions")
+EXPRESSION_LENGTH = 2048
+READY_PATH = ("status", "readyReplicas")
+AVAILABLE_PATH = ("status", "availableReplicas")
 
 Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TaughtScale:
-    """Where a custom kind keeps its replicas."""
+    """Where a custom kind keeps its replicas; an expression counts where a path is None or does not say enough.
+
+    Where nothing is said of what is available, the kind's health says it, or its usual field.
+    """
 
     replicas: Path
-    ready: Path
-    available: Path
+    ready: Path = READY_PATH
+    available: Path | None = None
+    ready_expression: str = ""
+    available_expression: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TaughtField:
-    """A field of the status, and how those of the members make up the federation's."""
+    """A field of the status, and how those of the members make up the federation's; an `expression` counts first."""
 
     path: Path
-    combine: str
+    combine: str = "Sum"
+    expression: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FederatedKind:
-    """A kind to be federated; one that is not `enabled` is being let go."""
+    """A kind to be federated; one that is not `enabled` is being let go.
+
+    `health` is the expression that holds for an object that is well.
+    """
 
     resource: Resource
     enabled: bool = True
@@ -49,6 +63,7 @@ class FederatedKind:
     omit: tuple[Path, ...] = ()
     retain: tuple[Path, ...] = ()
     status: tuple[TaughtField, ...] = ()
+    health: str = ""
 
 
 def parse_federated_kind(obj: Obj) -> FederatedKind:
@@ -68,13 +83,15 @@ def parse_federated_kind(obj: Obj) -> FederatedKind:
         omit=tuple(_path(text) for text in spec.get("omit") or ()),
         retain=tuple(_path(text) for text in spec.get("retain") or ()),
         status=tuple(
-            TaughtField(_path(entry["path"]), entry.get("combine", "Sum")) for entry in spec.get("status") or ()
+            TaughtField(_path(entry["path"]), entry.get("combine", "Sum"), entry.get("expression", ""))
+            for entry in spec.get("status") or ()
         ),
+        health=spec.get("health", ""),
     )
 
 
-def federated_kind_manifest(resource: Resource, *, enabled: bool = True) -> Obj:
-    """Return the object that has a kind federated, or not federated any more."""
+def federated_kind_manifest(resource: Resource, *, enabled: bool = True, taught: Obj | None = None) -> Obj:
+    """Return the object that has a kind federated, or not federated any more; `taught` are more fields of its spec."""
     spec: Obj = {
         "group": resource.group,
         "version": resource.version,
@@ -84,6 +101,7 @@ def federated_kind_manifest(resource: Resource, *, enabled: bool = True) -> Obj:
     }
     if not enabled:
         spec["enabled"] = False
+    spec |= taught or {}
     return {
         "apiVersion": FEDERATED_KINDS.api_version,
         "kind": FEDERATED_KINDS.kind,
@@ -93,10 +111,13 @@ def federated_kind_manifest(resource: Resource, *, enabled: bool = True) -> Obj:
 
 
 def _scale(fields: Obj) -> TaughtScale:
+    ready, available = fields.get("readyPath"), fields.get("availablePath")
     return TaughtScale(
         replicas=_path(fields["path"]),
-        ready=_path(dig(fields, "readyPath", default="status.readyReplicas")),
-        available=_path(dig(fields, "availablePath", default="status.availableReplicas")),
+        ready=_path(ready) if ready else READY_PATH,
+        available=_path(available) if available else None,
+        ready_expression=fields.get("readyExpression", ""),
+        available_expression=fields.get("availableExpression", ""),
     )
 
 
@@ -108,8 +129,15 @@ def _field(description: str, **more: Any) -> dict[str, Any]:
     return {"type": "string", "description": description, **more}
 
 
+def _either(one: str, other: str) -> dict[str, str]:
+    return {"rule": f"!(has(self.{one}) && has(self.{other}))", "message": f"{one} and {other} exclude each other"}
+
+
 # One part of a path is the name of a field; what names contain dots cannot be taught.
 _PATH = {"type": "string", "maxLength": 253, "pattern": r"^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*$"}
+
+# Written in CEL; nobody can compile it at admission, so the condition Understood says what is wrong with it.
+_EXPRESSION = {"type": "string", "minLength": 1, "maxLength": EXPRESSION_LENGTH}
 
 _SPEC: dict[str, Any] = {
     "type": "object",
@@ -134,11 +162,29 @@ _SPEC: dict[str, Any] = {
             "properties": {
                 "path": {**_PATH, "description": "How many are asked for, e.g. spec.replicas."},
                 "readyPath": {**_PATH, "description": "How many are ready (default: status.readyReplicas)."},
+                "readyExpression": {
+                    **_EXPRESSION,
+                    "description": "How many are ready, in CEL over self, the object in a cluster.",
+                },
                 "availablePath": {
                     **_PATH,
-                    "description": "How many are available (default: status.availableReplicas).",
+                    "description": "How many are available (default: all where spec.health holds, and without it "
+                    "status.availableReplicas).",
+                },
+                "availableExpression": {
+                    **_EXPRESSION,
+                    "description": "How many are available, in CEL over self, the object in a cluster.",
                 },
             },
+            "x-kubernetes-validations": [
+                _either("readyPath", "readyExpression"),
+                _either("availablePath", "availableExpression"),
+            ],
+        },
+        "health": {
+            **_EXPRESSION,
+            "description": "What holds where an object is well, in CEL over self, the object in a cluster, e.g. "
+            "self.status.phase == 'Ready'. Changes spread, and copies are given up, only where it holds.",
         },
         "omit": {
             "type": "array",
@@ -163,11 +209,16 @@ _SPEC: dict[str, Any] = {
                     "path": {**_PATH, "description": "The field, e.g. status.readyReplicas."},
                     "combine": _field(
                         "Sum of numbers, Max or Min of numbers or times, First value that a cluster has, or Conditions "
-                        "that hold where they hold everywhere.",
+                        "that hold where they hold everywhere (default: Sum).",
                         enum=list(COMBINATIONS),
-                        default="Sum",
                     ),
+                    "expression": {
+                        **_EXPRESSION,
+                        "description": "The field's value instead, in CEL over clusters, a list of maps with the name "
+                        "and the status of each, and self, the federation's object.",
+                    },
                 },
+                "x-kubernetes-validations": [_either("combine", "expression")],
             },
         },
     },
@@ -179,7 +230,14 @@ FEDERATED_KIND_CRD = definition(
         "type": "object",
         "description": "A kind whose plain objects Hanse carries into the member clusters.",
         "required": ["spec"],
-        "properties": {"spec": _SPEC},
+        "properties": {
+            "spec": _SPEC,
+            "status": {
+                "type": "object",
+                "description": "Whether what the kind teaches could be understood.",
+                "properties": {"conditions": {"type": "array", "items": CONDITION}},
+            },
+        },
         "x-kubernetes-validations": [
             {
                 "rule": "self.metadata.name == self.spec.plural + (self.spec.group == '' ? '' : '.' + self.spec.group)",
@@ -192,7 +250,9 @@ FEDERATED_KIND_CRD = definition(
         column("Kind", "string", ".spec.kind"),
         column("Version", "string", ".spec.version"),
         column("Enabled", "boolean", ".spec.enabled"),
+        column("Understood", "string", '.status.conditions[?(@.type=="Understood")].status'),
         column("Age", "date", ".metadata.creationTimestamp"),
     ],
     short=("fk",),
+    status=True,
 )

@@ -2,9 +2,13 @@
 
 # The namespace in which Hanse keeps what is its own: credentials, leases.
 SYSTEM_NAMESPACE = "hanse-system"
+# The beginning of the namespaces in which clusters that fetch their work find it.
+AGENT_NAMESPACE_PREFIX = "hanse-cluster-"
 
 # On every object that Hanse wrote into a member.
 MANAGED_LABEL = "hanse.dev/managed"
+# By these others know that an object is looked after; an object that is left to its cluster carries none of them.
+MANAGED_LABELS = (MANAGED_LABEL, "kubefed.io/managed", "kubefed.k8s.io/managed", "federation.k8s.io/managed")
 # The uid of the source object; without it, a member object is not Hanse's whatever its labels say.
 OWNER_ANNOTATION = "hanse.dev/owner-uid"
 # A digest of what was rendered; it differs when a field was taken out of the template.
@@ -28,6 +32,9 @@ DRIFT_ANNOTATION = "hanse.dev/drift"
 ADOPT_ANNOTATION = "hanse.dev/adopt"
 # On a source object: "false" keeps it on the federation; copies that it has stay in the clusters and become theirs.
 FEDERATE_ANNOTATION = "hanse.dev/federate"
+# On a workload: "follow" has what its pod template names go where it goes; on what can be named: it goes only there.
+# "stay" leaves everything where its own placement says, whatever a policy asks.
+DEPENDENCIES_ANNOTATION = "hanse.dev/dependencies"
 # On a source object: who wrote it last, and their groups, one a line; admission writes both, and nobody else can.
 AUTHOR_ANNOTATION = "hanse.dev/author"
 AUTHOR_GROUPS_ANNOTATION = "hanse.dev/author-groups"
@@ -40,6 +47,8 @@ REPLICA_SET_PREFERENCES_ANNOTATION = "federation.kubernetes.io/replica-set-prefe
 JOB_PREFERENCES_ANNOTATION = "federation.kubernetes.io/job-preferences"
 # On a workload that a federated autoscaler scales, written by Hanse: the clusters in which it does.
 AUTOSCALED_ANNOTATION = "federation.kubernetes.io/hpa-target-cluster-list"
+# On an autoscaler, written by Hanse: the workload that was told of it.
+SCALES_ANNOTATION = "hanse.dev/scales"
 # On a workload that must never run twice: "true" leaves it to a lost cluster that may still run it.
 SINGLETON_ANNOTATION = "hanse.dev/singleton"
 

@@ -297,6 +297,7 @@ _SPEC = _object(
             "type": "boolean",
             "description": "Give no cluster more replicas than fit into what it has free",
         },
+        "dependencies": _text("Follow has what the workloads' pods name go where they go", enum=["Follow"]),
         "failover": _FAILOVER,
         "rollout": _ROLLOUT,
         "overrides": _OVERRIDES,

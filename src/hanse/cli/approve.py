@@ -15,7 +15,7 @@ import orjson
 
 from hanse.api.held_changes import HELD_CHANGES
 from hanse.api.names import ROLLOUT_ANNOTATION, ROLLOUT_APPROVED_ANNOTATION
-from hanse.cli.connection import connected, host_endpoint, host_options
+from hanse.cli.connection import connected, host_endpoint, host_options, read_policy_objects
 from hanse.cli.failures import Failure, one_sentence
 from hanse.cli.naming import find_source, kind_named, parse_named, require_name
 from hanse.cli.output import Column, output_option, show
@@ -26,6 +26,7 @@ from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key, Obj, annotations_of, dig, name_of, namespace_of, version_of
 from hanse.kube.resources import Resource
 from hanse.native import NativeDoor
+from hanse.propagation.door import keyed
 
 _COLUMNS = (Column("WHAT"), Column("NAMESPACE"), Column("WAITS FOR"), Column("EXAMPLES", wide=True))
 
@@ -141,7 +142,7 @@ def _held_change(obj: Obj) -> Waiting:
 
 async def _rollouts(host: Client) -> list[Waiting]:
     found = []
-    for resource in NativeDoor().resources:
+    for resource in NativeDoor().informed(keyed(await read_policy_objects(host))).resources:
         try:
             items = (await host.list(resource)).items
         except NotFound:

@@ -20,7 +20,7 @@ from hanse.clusters.member import Member
 from hanse.kube.client import Client
 from hanse.kube.errors import Forbidden, NotFound
 from hanse.kube.http import HttpTransport
-from hanse.kube.kubeconfig import Endpoint, Kubeconfig
+from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import SECRETS, Resource
 from hanse.kube.runtime import SystemRuntime
@@ -126,10 +126,23 @@ async def rights_of(access: Access, source: Obj, clusters: Sequence[Cluster]) ->
 
 
 async def connect_member(host: Client, cluster: Cluster) -> Member:
-    """Open a client to a member with the credentials that the registry points to; raises KubeconfigError."""
+    """Open a client to a member with the credentials that the registry points to; raises KubeconfigError.
+
+    A member that fetches its work is shown as its agent tells of it.
+    """
+    if cluster.pull:
+        return _shown_by_works(host, cluster)
     if cluster.credentials is None:
         raise Misuse(f"cluster {cluster.name} names no credentials in spec.authInfo.controller")
     secret = await host.get(SECRETS, cluster.credentials.name, cluster.credentials.namespace)
     endpoint = endpoints_of(cluster, secret)[0]
     transport = HttpTransport(endpoint, user_agent="hanse-cli")
     return Member(cluster.name, Client(transport, host.runtime, timeout=5.0))
+
+
+def _shown_by_works(host: Client, cluster: Cluster) -> Member:
+    from hanse.cli.works_view import WorksView
+
+    if cluster.refusal:
+        raise KubeconfigError(cluster.refusal)
+    return Member(cluster.name, Client(WorksView(host, cluster.name), host.runtime))

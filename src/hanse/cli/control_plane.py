@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from hanse.api.cluster_forms import FORM_CRDS
 from hanse.api.cluster_kind import CLUSTER_CRD
 from hanse.api.federated_kinds import FEDERATED_KIND_CRD
 from hanse.api.held_changes import HELD_CHANGE_CRD
+from hanse.api.kubefed.hosting import kubefed_definitions
 from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICY_CRD, PLACEMENT_POLICY_CRD
+from hanse.api.works import AGENT_CRD, WORK_CRD
 from hanse.clusters.access import Access
 from hanse.clusters.addresses import own_address
 from hanse.clusters.health import HealthTerms
 from hanse.clusters.mirroring import Mirror
 from hanse.clusters.profiles import Profiles
 from hanse.clusters.registry import Registry
+from hanse.federated import FederatedDoor, TypeKeeper
 from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
 from hanse.kube.errors import AlreadyExists
@@ -29,7 +32,9 @@ from hanse.kube.resources import CRDS, NAMESPACES
 from hanse.kube.transport import Transport
 from hanse.native import KindKeeper, NativeDoor
 from hanse.native.authorship import Authorship
+from hanse.propagation.door import Door
 from hanse.propagation.engine import Engine
+from hanse.propagation.teaching import Teaching
 
 log = Log("hanse")
 
@@ -39,6 +44,8 @@ HOST_CRDS: tuple[Obj, ...] = (
     CLUSTER_PLACEMENT_POLICY_CRD,
     FEDERATED_KIND_CRD,
     HELD_CHANGE_CRD,
+    WORK_CRD,
+    AGENT_CRD,
 )
 # Short enough that a crashed controller is replaced before users of the federation notice.
 TERMS = LeaseTerms(duration_seconds=8.0, renew_deadline_seconds=5.0, retry_seconds=1.0)
@@ -59,20 +66,48 @@ async def prepare_host(host: Client) -> None:
         pass
     for crd in HOST_CRDS:
         await host.apply(CRDS, crd)
-    for crd in FORM_CRDS:
+    await _serve(host, FORM_CRDS)
+    await _established(host, [*HOST_CRDS, *FORM_CRDS])
+
+
+async def serve_federated_types(host: Client) -> None:
+    """Have a host serve KubeFed's kinds in all their forms, before this returns."""
+    definitions = kubefed_definitions()
+    await _serve(host, definitions)
+    await _established(host, definitions)
+
+
+async def _serve(host: Client, definitions: Iterable[Obj]) -> None:
+    """Create definitions of other systems' kinds; where such a system installed its own, its word on them counts."""
+    known = {name_of(crd) for crd in (await host.list(CRDS)).items}
+    for crd in definitions:
         try:
-            await host.create(CRDS, crd)
+            if name_of(crd) not in known:
+                await host.create(CRDS, crd)
         except AlreadyExists:
-            # The system whose kind it is may have installed it; its word on it counts.
-            pass
+            continue
+
+
+async def _established(host: Client, definitions: Iterable[Obj]) -> None:
+    waiting = {name_of(crd) for crd in definitions}
     async with asyncio.timeout(_ESTABLISHED_SECONDS):
-        for crd in (*HOST_CRDS, *FORM_CRDS):
-            while not is_true(dig(await host.get(CRDS, name_of(crd)), "status", "conditions"), "Established"):
+        while waiting:
+            for crd in (await host.list(CRDS)).items:
+                if is_true(dig(crd, "status", "conditions"), "Established"):
+                    waiting.discard(name_of(crd))
+            if waiting:
                 await host.runtime.sleep(0.1)
 
 
-async def campaign(host: Client, identity: str, terms: LeaseTerms = TERMS) -> None:
-    """Wait for the Lease and federate until it is lost.
+async def campaign(
+    host: Client,
+    identity: str,
+    terms: LeaseTerms = TERMS,
+    *,
+    connect: Callable[[Endpoint], Transport] = to_member,
+    teachings: Sequence[Teaching] = (),
+) -> None:
+    """Wait for the Lease and federate until it is lost; `teachings` are what is known of kinds in Python.
 
     No write leaves this process, to the host or to a member, once it may have been replaced.
     """
@@ -81,7 +116,12 @@ async def campaign(host: Client, identity: str, terms: LeaseTerms = TERMS) -> No
     async def lead() -> None:
         log.info("Leading the federation", host=host.address, identity=identity)
         fenced = Client(Fenced(host.transport, leadership), host.runtime)
-        await run_control_plane(fenced, connect=lambda endpoint: Fenced(to_member(endpoint), leadership))
+        await run_control_plane(
+            fenced,
+            connect=lambda endpoint: Fenced(connect(endpoint), leadership),
+            teachings=teachings,
+            federated_types=True,
+        )
 
     log.info("Waiting for leadership", host=host.address, identity=identity)
     await leadership.lead(lead)
@@ -93,11 +133,16 @@ async def run_control_plane(
     *,
     connect: Callable[[Endpoint], Transport] = to_member,
     health: HealthTerms | None = None,
+    teachings: Sequence[Teaching] = (),
+    federated_types: bool = False,
 ) -> None:
-    """Federate until cancelled; the host must be prepared."""
+    """Federate until cancelled; the host must be prepared, and serve federated types where they are asked for."""
     registry = Registry(host, connect, health, client_address=own_address())
     access = Access(host)
-    engine = Engine(host, registry, NativeDoor(), access)
+    doors: list[Door] = [NativeDoor(teachings=teachings)]
+    if federated_types:
+        doors.insert(0, FederatedDoor())
+    engine = Engine(host, registry, doors, access)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
         tasks.create_task(Mirror(host, registry.cache).run())
@@ -106,3 +151,5 @@ async def run_control_plane(
         tasks.create_task(Authorship(host).run())
         tasks.create_task(engine.run())
         tasks.create_task(KindKeeper(host).run())
+        if federated_types:
+            tasks.create_task(TypeKeeper(host).run())

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 import yaml
 
 from hanse.api.cluster_forms import FORM_CRDS
-from hanse.cli.control_plane import HOST_CRDS, campaign, prepare_host
+from hanse.cli.control_plane import HOST_CRDS, campaign, prepare_host, serve_federated_types
 from hanse.cli.failures import one_sentence
+from hanse.cli.kinds_file import KINDS_VARIABLE, read_teachings
 from hanse.cli.running import log_to, run, until_signalled
 from hanse.clusters.access_admission import API_VERSION, binding_manifest, policy_manifest
 from hanse.kube.client import Client
@@ -19,7 +21,9 @@ from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig
 from hanse.kube.runtime import SystemRuntime
 from hanse.native.authorship import stamp_authors
+from hanse.native.holding import held_at_birth
 from hanse.native.kinds import DEFAULT_KINDS
+from hanse.propagation.teaching import Teaching
 
 
 @click.command("controller")
@@ -32,30 +36,39 @@ from hanse.native.kinds import DEFAULT_KINDS
 @click.option("--context", default="", help="The context in that file (default: its current one).")
 @click.option("--dry-run", is_flag=True, help="Print what would be applied to the host, and stop.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="How to write the log.")
-def command(kubeconfig: Path, context: str, dry_run: bool, log_format: str) -> None:
+@click.option(
+    "--kinds",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    envvar=KINDS_VARIABLE,
+    help="A Python file with hanse.Teaching values for custom kinds; may be repeated.",
+)
+def command(kubeconfig: Path, context: str, dry_run: bool, log_format: str, kinds: tuple[Path, ...]) -> None:
     """Run the control plane against a host API server.
 
     Applies Hanse's CRDs there and the admission policy that stamps authors, waits for leadership, and federates until
     it is stopped. Several may run: one leads.
     """
     if dry_run:
-        stamping = policy_manifest(API_VERSION, DEFAULT_KINDS, "the user of this kubeconfig")
+        stamping = policy_manifest(API_VERSION, DEFAULT_KINDS, "the user of this kubeconfig", held_at_birth())
         applied = (*HOST_CRDS, *FORM_CRDS, stamping, binding_manifest(API_VERSION))
         click.echo(yaml.safe_dump_all(applied, sort_keys=False), nl=False)
         return
+    teachings = read_teachings(kinds)
     log_to(json=log_format == "json")
     with one_sentence():
         endpoint = Kubeconfig.load(kubeconfig).endpoint(context)
-        run(lambda: until_signalled(_control(endpoint)))
+        run(lambda: until_signalled(_control(endpoint, teachings)))
 
 
-async def _control(endpoint: Endpoint) -> None:
+async def _control(endpoint: Endpoint, teachings: Sequence[Teaching]) -> None:
     host = Client(HttpTransport(endpoint, user_agent="hanse-controller"), SystemRuntime())
     try:
         await prepare_host(host)
+        await serve_federated_types(host)
         await stamp_authors(host)
         identity = f"{socket.gethostname()}_{os.getpid()}_{host.runtime.name_suffix()}"
         while True:
-            await campaign(host, identity)
+            await campaign(host, identity, teachings=teachings)
     finally:
         await host.close()

@@ -12,6 +12,7 @@ from hanse.api.federated_kinds import FEDERATED_KINDS, federated_kind_manifest
 from hanse.api.names import FINALIZER
 from hanse.cli.connection import connected, host_endpoint, host_options
 from hanse.cli.enable import named_kind
+from hanse.cli.enabling import leaving_type, remove_type
 from hanse.cli.failures import Failure, one_sentence
 from hanse.cli.output import Column, output_option, show
 from hanse.cli.running import run
@@ -30,6 +31,7 @@ class _Departed:
     resource: Resource
     objects: list[str]
     state: str
+    lines: list[str]
 
     def document(self) -> dict[str, Any]:
         return {"kind": self.resource.group_resource, "objects": self.objects, "state": self.state}
@@ -37,6 +39,7 @@ class _Departed:
 
 @click.command("disable")
 @click.argument("kind", metavar="KIND[.VERSION][.GROUP]")
+@click.option("--delete-crd", is_flag=True, help="Delete the definition of its federated type, if that has no objects.")
 @click.option("--dry-run", is_flag=True, help="Say which objects would be let go, and change nothing.")
 @click.option(
     "--wait", "seconds", type=float, default=60.0, show_default=True, help="Seconds to wait for the clusters."
@@ -45,6 +48,7 @@ class _Departed:
 @output_option()
 def command(
     kind: str,
+    delete_crd: bool,
     dry_run: bool,
     seconds: float,
     data_dir: Path | None,
@@ -52,33 +56,39 @@ def command(
     context: str,
     output: str,
 ) -> None:
-    """Have the plain objects of KIND federated no longer.
+    """Have the objects of KIND federated no longer, neither plain nor federated ones.
 
     Nothing is deleted: the copies stay in the clusters as they are and are no longer Hanse's, the objects stay on the
     federation and mean nothing to the clusters. The exit code is 1 if a cluster could not be asked in time.
     """
     with one_sentence():
         endpoint = host_endpoint(data_dir, kubeconfig, context)
-        departed = run(lambda: _disable(endpoint, kind, seconds, dry_run=dry_run))
+        departed = run(lambda: _disable(endpoint, kind, seconds, delete_crd=delete_crd, dry_run=dry_run))
     row = [departed.resource.group_resource, str(len(departed.objects)), departed.state]
     show(output, _COLUMNS, [row], departed.document(), departed.objects)
+    if output in ("table", "wide") and not dry_run:
+        for line in departed.lines:
+            click.echo(line)
 
 
-async def _disable(endpoint: Endpoint, word: str, seconds: float, *, dry_run: bool) -> _Departed:
+async def _disable(endpoint: Endpoint, word: str, seconds: float, *, delete_crd: bool, dry_run: bool) -> _Departed:
     async with connected(endpoint) as host:
         resource = await named_kind(host, word)
         default = resource in DEFAULT_KINDS
-        if not default and await host.find(FEDERATED_KINDS, resource.group_resource) is None:
+        leaving = await leaving_type(host, resource, delete_definition=delete_crd)
+        enabled = default or await host.find(FEDERATED_KINDS, resource.group_resource) is not None
+        if not enabled and not leaving.configs:
             raise Failure(f"{resource.group_resource} are not federated; `kubectl get federatedkinds` lists what is")
         held = await _held(host, resource)
         if dry_run:
-            return _Departed(resource, held, "would be let go")
+            return _Departed(resource, held, "would be let go", [])
+        await remove_type(host, leaving)
         if default:
             await host.apply(FEDERATED_KINDS, federated_kind_manifest(resource, enabled=False))
-        else:
+        elif enabled:
             await host.delete(FEDERATED_KINDS, resource.group_resource)
         await _wait_let_go(host, resource, seconds, forgotten=not default)
-        return _Departed(resource, held, "let go")
+        return _Departed(resource, held, "let go", leaving.lines)
 
 
 async def _wait_let_go(host: Client, resource: Resource, seconds: float, *, forgotten: bool) -> None:

@@ -26,6 +26,7 @@ from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key, Obj, name_of, uid_of
 from hanse.kube.resources import NAMESPACES, SECRETS, Resource
 from hanse.kube.transport import Unreachable
+from hanse.propagation.door import keyed
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +70,20 @@ async def join_cluster(host_at: Endpoint, member_at: Endpoint, name: str, reques
 
 
 async def _enrol(host: Client, member: Client, member_at: Endpoint, name: str, request: Request) -> bool:
-    if not request.own_account:
-        manifests = joining_manifests(name, member_at, request.labels, others=request.addresses)
-        return await join(host, manifests, relabel=True)
     try:
-        return await join_with_account(host, member, member_at, name, request.wish(await _federated_kinds(host)))
+        if not request.own_account:
+            manifests = joining_manifests(name, member_at, request.labels, others=request.addresses)
+            return await join(host, manifests, relabel=True)
+        return await join_with_account(host, member, member_at, name, request.wish(await federated_kinds(host)))
     except NotJoined as error:
         raise Failure(str(error)) from error
 
 
-async def _federated_kinds(host: Client) -> Sequence[Resource]:
+async def federated_kinds(host: Client) -> Sequence[Resource]:
+    """Return the kinds of plain objects that a federation carries into its members."""
     from hanse.native import NativeDoor
 
-    return NativeDoor().informed(await read_policy_objects(host)).resources
+    return NativeDoor().informed(keyed(await read_policy_objects(host))).resources
 
 
 async def join_by_secret(host_at: Endpoint, name: str, key: Key, request: Request, *, dry_run: bool) -> Obj | bool:
@@ -98,7 +100,10 @@ async def join_by_secret(host_at: Endpoint, name: str, key: Key, request: Reques
         )
         if dry_run:
             return manifest
-        _, new = await write_cluster(host, manifest, relabel=True)
+        try:
+            _, new = await write_cluster(host, manifest, relabel=True)
+        except NotJoined as error:
+            raise Failure(str(error)) from error
         return new
 
 

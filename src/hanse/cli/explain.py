@@ -10,25 +10,29 @@ import click
 
 from hanse.api.held_changes import HELD_CHANGES
 from hanse.api.names import STATUS_ANNOTATION
+from hanse.cli.company import look_around
 from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters, read_policy_objects, rights_of
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
+from hanse.cli.kinds_file import usual_door
 from hanse.cli.naming import find_source, kind_named, not_federated, parse_named, require_name
 from hanse.cli.output import Column, output_option, show
 from hanse.cli.paper import federation_of, file_options, load_policy, read_papers
 from hanse.cli.running import run
 from hanse.clusters.access import Access
+from hanse.clusters.member import Member
 from hanse.kube.conditions import find_condition
 from hanse.kube.kubeconfig import Endpoint
-from hanse.kube.manifest import Key, annotations_of, dig, is_deleting, key_of
-from hanse.native import NativeDoor
+from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, key_of
 from hanse.native.rehearsal import Rehearsed
 from hanse.propagation.blast import held_sentence
+from hanse.propagation.door import keyed
 from hanse.propagation.explanation import ClusterExplanation, explain, source_summary
-from hanse.propagation.intent import Problem
+from hanse.propagation.intent import Problem, Ref
 from hanse.propagation.planning import UNSEEN, Observation, plan
 from hanse.propagation.remedies import remedy_for
 from hanse.propagation.turns import remembered
+from hanse.propagation.waiting_pods import look_for_room
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,7 @@ def _wish(part: ClusterExplanation) -> str:
 
 async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
     async with connected(endpoint) as host:
-        door = NativeDoor().informed(await read_policy_objects(host))
+        door = usual_door().informed(keyed(await read_policy_objects(host)))
         resource = await kind_named(host, word)
         if resource not in door.resources:
             raise Failure(not_federated(resource, door.resources))
@@ -180,16 +184,23 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
         if isinstance(intent, Problem):
             raise Failure(f"{title} cannot be placed and keeps what it has: {intent.message}")
         clusters = await read_clusters(host)
-        intent = intent.without(await rights_of(Access(host), source, clusters))
-        answers = await ask_members(
-            host, clusters, lambda member: member.client.find(resource, key.name, key.namespace)
-        )
+        around = await look_around(host, door, clusters, Ref(resource, key), source)
+        intent = around.accompanied(Ref(resource, key), intent.without(await rights_of(Access(host), source, clusters)))
+        now, rooms = host.runtime.now(), dict[str, int]()
+
+        async def look(member: Member) -> Obj | None:
+            copy = await member.client.find(resource, key.name, key.namespace)
+            room = await look_for_room(member.client, intent, copy, now)
+            if room is not None:
+                rooms[member.name] = room
+            return copy
+
+        answers = await ask_members(host, clusters, look)
         observed = {
             name: UNSEEN if isinstance(answer, str) else Observation(seen=True, copy=answer)
             for name, answer in answers.items()
         }
-        now = host.runtime.now()
-        planned = plan(intent, clusters, observed, now=now, memory=remembered(source))
+        planned = plan(intent, clusters, observed, now=now, memory=remembered(source), estimated=rooms)
         held = await host.find(HELD_CHANGES, "native") if planned.leaving else None
         pending = (planned.wave.sentence,) if planned.wave.sentence else ()
         if held is not None and not held["spec"]["approved"]:
@@ -201,9 +212,8 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
             if not verdict.chosen
         }
         told = explain(intent, planned, observed, remedies)
-        return _Explained(
-            title, source_summary(source, intent), told, (*pending, *planned.decision.notes), intent.sources
-        )
+        notes = (*pending, *planned.decision.notes, *around.lacks(Ref(resource, key)))
+        return _Explained(title, source_summary(source, intent), told, notes, intent.sources)
 
 
 def _told(explained: _Explained) -> str:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from hanse.api.clusters import Cluster
 from hanse.cli.connection import connect_member
+from hanse.cli.failures import Misuse
 from hanse.clusters.member import Member
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError
@@ -26,7 +27,7 @@ async def ask_members(
     async def ask(cluster: Cluster) -> T | str:
         try:
             member = await connect_member(host, cluster)
-        except (ApiError, KubeconfigError) as error:
+        except (ApiError, KubeconfigError, Misuse) as error:
             return str(error)
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):

@@ -13,6 +13,7 @@ import orjson
 from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
+from hanse.cli.following import Followed, Heard
 from hanse.cli.naming import Named, kind_named, parse_named
 from hanse.cli.output import FEDERATION, Column, output_option, show, table
 from hanse.cli.running import run, until_signalled
@@ -20,11 +21,10 @@ from hanse.kube.client import Client
 from hanse.kube.errors import NotFound
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Obj, name_of
+from hanse.kube.reflector import Scope
 from hanse.kube.resources import Resource
 
 _AS_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-# A table asked of every cluster so often is what following costs.
-_WATCH_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -106,23 +106,46 @@ def _print(answers: _Answers, question: _Question, output: str) -> None:
 
 
 async def _follow(endpoint: Endpoint, question: _Question, *, wide: bool) -> None:
-    """Look again and again, and print what is new; ages alone are nothing new."""
-    before: dict[tuple[str, ...], list[str]] = {}
-    silent: dict[str, str] = {}
-    headed = False
+    """Print every line at first, and each again that has changed."""
     async with connected(endpoint) as host:
-        while True:
-            answers = await _ask(host, question)
-            fresh, before = news(answers.columns, answers.rows, before)
-            if fresh:
-                text = table(answers.columns, fresh, wide=wide)
-                click.echo(text if not headed else text.partition("\n")[2], nl=False)
-                headed = True
-            for cluster, why in answers.silent.items():
-                if cluster not in silent:
-                    click.echo(f"warning: {cluster}: {why}", err=True)
-            silent = answers.silent
-            await host.runtime.sleep(_WATCH_SECONDS)
+        asked = await _understood(host, question)
+        scope = Scope(
+            asked.namespace,
+            question.labels,
+            f"metadata.name={question.named.name}" if question.named.name else "",
+            metadata_only=True,
+        )
+        teller = Teller(many=asked.many, wide=wide)
+        await Followed(host, asked.resource, scope, asked.ask, teller.tell).run()
+
+
+class Teller:
+    """Prints what is new of each server's table; ages alone are nothing new."""
+
+    def __init__(self, *, many: bool = False, wide: bool = False) -> None:
+        self._many = many
+        self._wide = wide
+        self._before: dict[str, dict[tuple[str, ...], list[str]]] = {}
+        self._silent: set[str] = set()
+        self._widths: dict[str, int] = {}
+        self._headed = False
+
+    def tell(self, heard: Heard[Obj]) -> None:
+        """Print what one server has to say, or that it says nothing."""
+        if heard.answer is None:
+            if heard.cluster not in self._silent:
+                click.echo(f"warning: {heard.cluster}: {heard.why}", err=True)
+            self._silent.add(heard.cluster)
+            return
+        self._silent.discard(heard.cluster)
+        answers = _Answers()
+        _take(answers, heard.cluster, heard.answer, many=self._many)
+        fresh, now = news(answers.columns, answers.rows, self._before.get(heard.cluster, {}))
+        self._before[heard.cluster] = now
+        if fresh:
+            text = table(answers.columns, fresh, wide=self._wide, widths=self._widths)
+            click.echo(text if not self._headed else text.partition("\n")[2], nl=False)
+            self._headed = True
 
 
 def news(
@@ -146,23 +169,39 @@ async def _collect(endpoint: Endpoint, question: _Question) -> _Answers:
 
 
 async def _ask(host: Client, question: _Question) -> _Answers:
+    asked = await _understood(host, question)
+    answers = _Answers()
+    _take(answers, FEDERATION, await asked.ask(host), many=asked.many)
+    found = await ask_members(host, await read_clusters(host), lambda each: asked.ask(each.client))
+    for cluster, answer in found.items():
+        if isinstance(answer, str):
+            answers.silent[cluster] = answer
+        else:
+            _take(answers, cluster, answer, many=asked.many)
+    return answers
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question of which the kind is known; `many` asks for every namespace."""
+
+    question: _Question
+    resource: Resource
+    namespace: str
+    many: bool
+
+    async def ask(self, client: Client) -> Obj:
+        """Return one server's table."""
+        return await _table(client, self.resource, self.namespace, self.question)
+
+
+async def _understood(host: Client, question: _Question) -> _Asked:
     resource = await kind_named(host, question.named.kind)
-    where = question.namespace if resource.namespaced else ""
-    many = resource.namespaced and not where
+    namespace = question.namespace if resource.namespaced else ""
+    many = resource.namespaced and not namespace
     if many and question.named.name:
         raise Misuse("a name is looked for in one namespace; give -n instead of -A")
-    answers = _Answers()
-
-    async def ask(client: Client) -> Obj:
-        return await _table(client, resource, where, question)
-
-    _take(answers, FEDERATION, await ask(host), many=many)
-    for cluster, found in (await ask_members(host, await read_clusters(host), lambda each: ask(each.client))).items():
-        if isinstance(found, str):
-            answers.silent[cluster] = found
-        else:
-            _take(answers, cluster, found, many=many)
-    return answers
+    return _Asked(question, resource, namespace, many)
 
 
 async def _table(client: Client, resource: Resource, namespace: str, question: _Question) -> Obj:

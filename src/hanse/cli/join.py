@@ -18,6 +18,7 @@ from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.cli.connection import host_endpoint, host_options
 from hanse.cli.enrolment import Request, join_by_secret, join_cluster, rotate, wait_ready
 from hanse.cli.failures import Misuse, one_sentence
+from hanse.cli.pull_join import AgentFiles, join_pulling, rehearsal
 from hanse.cli.running import run
 from hanse.clusters.account import Account, account_manifests
 from hanse.clusters.joining import as_account, joining_manifests
@@ -75,6 +76,19 @@ _FEDERATION_PLACEHOLDER = "<the uid of the federation's kube-system namespace>"
     metavar="NAME=DOMAIN",
     help="Tell the cluster's own DNS (ConfigMap kube-system/kube-dns) of the federation's name and domain.",
 )
+@click.option("--pull", is_flag=True, help="Let the cluster fetch its work by an agent (`hanse agent`).")
+@click.option(
+    "--agent-kubeconfig",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --pull: where to write the kubeconfig by which the agent reaches the federation.",
+)
+@click.option(
+    "--agent-manifest",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --pull: where to write what runs the agent in the cluster, for kubectl apply.",
+)
+@click.option("--agent-image", default="", metavar="IMAGE", help="With --agent-manifest: the image of the agent's pod.")
+@click.option("--host-address", default="", metavar="URL", help="With --pull: the federation as the agent reaches it.")
 @click.option("--replace", is_flag=True, help="Take the place of another cluster that has this name.")
 @click.option("--wait", "wait_seconds", type=float, default=0.0, metavar="SECONDS", help="Wait until it is Ready.")
 @click.option("--dry-run", is_flag=True, help="Print what would be written and where, with secrets hidden.")
@@ -91,6 +105,11 @@ def command(
     token_hours: int,
     renew: bool,
     dns_federation: str,
+    pull: bool,
+    agent_kubeconfig: Path | None,
+    agent_manifest: Path | None,
+    agent_image: str,
+    host_address: str,
     replace: bool,
     wait_seconds: float,
     dry_run: bool,
@@ -103,6 +122,7 @@ def command(
 
     Signs in with a kubeconfig, makes a service account with the rights that federation needs, and keeps only that
     account's token, in a Secret of the host. The credentials of the kubeconfig are used once and stored nowhere.
+    With --pull nothing is done in the cluster: an agent there fetches its work with the credentials written here.
     """
     request = Request(
         labels=dict(map(_label, labels)),
@@ -110,11 +130,20 @@ def command(
         own_account=own_account,
         token_seconds=token_hours * 3600,
         replace=replace,
-        dns_federation=_dns_federation(dns_federation, by_kubeconfig=not (secret or renew)),
+        dns_federation=_dns_federation(dns_federation, by_kubeconfig=not (secret or renew or pull)),
     )
     _check_names(names, alone=bool(member_context or secret))
+    files = AgentFiles(agent_kubeconfig, agent_manifest, agent_image, host_address)
+    _check_pull(pull, files, reached=bool(member_kubeconfig or member_context or secret or renew or addresses))
     with one_sentence():
-        if renew or secret:
+        if pull:
+            if dry_run:
+                _show({name: rehearsal(name, request) for name in names}, output)
+                return
+            files.check(names)
+            host_at = host_endpoint(data_dir, kubeconfig, context)
+            join_pulling(host_at, names[0], request, files)
+        elif renew or secret:
             host_at = host_endpoint(data_dir, kubeconfig, context)
             if renew:
                 _rotate(host_at, names, request)
@@ -208,6 +237,13 @@ def _check_names(names: Sequence[str], *, alone: bool) -> None:
             raise Misuse(f"NAME: {name!r} is not a cluster name; {allowed}")
     if alone and len(names) > 1:
         raise Misuse("--context and --secret are for a single NAME; several NAMEs are the names of their contexts")
+
+
+def _check_pull(pull: bool, files: AgentFiles, *, reached: bool) -> None:
+    if pull and reached:
+        raise Misuse("--pull: needs no way into the cluster; leave out its kubeconfig, context, secret and addresses")
+    if files and not pull:
+        raise Misuse("--agent-kubeconfig, --agent-manifest, --agent-image and --host-address are for --pull")
 
 
 def _label(text: str) -> tuple[str, str]:

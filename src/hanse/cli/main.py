@@ -29,8 +29,12 @@ _COMMANDS = {
     "approve": ("hanse.cli.approve", "List what waits for a person's word, or give it."),
     "enable": ("hanse.cli.enable", "Have one more kind of plain objects federated."),
     "disable": ("hanse.cli.disable", "Have a kind of plain objects federated no longer."),
+    "federate": ("hanse.cli.federate", "Make federated objects of plain ones, or of a namespace with its contents."),
+    "unfederate": ("hanse.cli.unfederate", "Make a plain object of a federated one; clusters keep what they have."),
+    "orphaning-deletion": ("hanse.cli.orphaning", "Whether copies stay when their federated object is deleted."),
     "apiserver": ("hanse.cli.apiserver", "Run one Kubernetes API server by itself, with nothing to install."),
     "controller": ("hanse.cli.controller", "Run the control plane against a host API server."),
+    "agent": ("hanse.cli.agent", "Do the work of one cluster that fetches it from the federation."),
     "policy-hook": ("hanse.cli.policy_hook", "Ask an external policy engine about what is written to a host."),
 }
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 import orjson
 
 from hanse.api.clusters import Cluster
-from hanse.api.names import MANAGED_LABEL
-from hanse.cli.connection import read_clusters, read_policy_objects, rights_of
+from hanse.cli.company import neighbours, observe_copies, rights_to_place
+from hanse.cli.connection import read_clusters, read_policy_objects
 from hanse.cli.failures import Misuse
-from hanse.cli.fleet import ask_members
+from hanse.cli.kinds_file import usual_door
 from hanse.cli.naming import not_federated
 from hanse.cli.paper import Papers
-from hanse.clusters.access import Access
-from hanse.clusters.member import Member
 from hanse.kube.client import Client, WriteOptions
 from hanse.kube.errors import ApiError, NotFound
 from hanse.kube.manifest import Obj, annotations_of, is_deleting, key_of
@@ -23,14 +21,14 @@ from hanse.kube.patches.three_way import three_way_patch
 from hanse.kube.resources import Resource, gvk
 from hanse.native import NativeDoor
 from hanse.placement.policy import read_policy
+from hanse.propagation.door import keyed
 from hanse.propagation.foresight import ClusterChange, foresee
 from hanse.propagation.intent import Intent, Problem, Ref
-from hanse.propagation.planning import UNSEEN, Observation, Planned, plan
+from hanse.propagation.planning import Observation, Planned, plan
+from hanse.propagation.rehearsing import Onlooker
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _TRIED = WriteOptions(dry_run=True)
-# So many copies are asked for by name; for more of them whole kinds are listed.
-_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,45 +67,85 @@ async def look_ahead(host: Client, papers: Papers, lost: Sequence[str]) -> list[
     clusters, policies = await read_clusters(host), await read_policy_objects(host)
     if unknown := sorted(set(lost) - {cluster.name for cluster in clusters}):
         raise Misuse(f"--lose {unknown[0]}: there is no such cluster; `hanse clusters` lists them")
-    now = _Side(NativeDoor().informed(policies), clusters)
+    now = _Side(usual_door().informed(keyed(policies)), clusters)
     then = _Side(
-        NativeDoor().informed(_with_files(policies, papers.policies)), [_lose(each, lost) for each in clusters]
+        usual_door().informed(keyed(_with_files(policies, papers.policies))), [_lose(each, lost) for each in clusters]
     )
     refused, pairs = await _tried(host, now.door, papers.objects)
     named = {pair.ref for pair in pairs}
     if papers.policies or lost:
         pairs += [pair for pair in await _everything(host, now.door) if pair.ref not in named]
-    observed = await _observe(host, clusters, [pair.ref for pair in pairs])
+    else:
+        pairs += await _beside(host, now, then, pairs)
+    observed = await observe_copies(host, clusters, [pair.ref for pair in pairs])
     # The trial stamped whoever is asking here as the author of what they would write.
-    access = Access(host)
-    rights = {pair.ref: await rights_of(access, pair.then, clusters) for pair in pairs if pair.then is not None}
+    rights = await rights_to_place(host, {pair.ref: pair.then for pair in pairs if pair.then is not None}, clusters)
     moment = host.runtime.now()
-    foreseen = [
-        (pair.ref, _foreseen(pair, now, then, observed[pair.ref], rights.get(pair.ref, {}), moment)) for pair in pairs
-    ]
+    worlds = (
+        _World(now, {pair.ref: pair.now for pair in pairs}, observed, {}, moment),
+        _World(then, {pair.ref: pair.then for pair in pairs}, observed, rights, moment),
+    )
+    foreseen = [(pair.ref, _foreseen(pair, *worlds)) for pair in pairs]
     return refused + [outlook for ref, outlook in foreseen if ref in named or outlook.changes]
 
 
-def _foreseen(
-    pair: _Pair, now: _Side, then: _Side, observed: Mapping[str, Observation], rights: Mapping[str, str], moment: float
-) -> Outlook:
+async def _beside(host: Client, now: _Side, then: _Side, pairs: Sequence[_Pair]) -> list[_Pair]:
+    """Return the objects that follow those in the files, and those with which they share what follows."""
+    before = {pair.ref: pair.now for pair in pairs if pair.now is not None}
+    after = {pair.ref: pair.then for pair in pairs if pair.then is not None}
+    found = await neighbours(host, now.door, before) | await neighbours(host, then.door, after)
+    named = {pair.ref for pair in pairs}
+    return [_Pair(ref, obj, obj) for ref, obj in found.items() if ref not in named]
+
+
+class _World:
+    """One of the two worlds with everything that is in it, each object where it is in the end."""
+
+    def __init__(
+        self,
+        side: _Side,
+        objects: Mapping[Ref, Obj | None],
+        observed: Mapping[Ref, Mapping[str, Observation]],
+        rights: Mapping[Ref, Mapping[str, str]],
+        moment: float,
+    ) -> None:
+        self._side = side
+        self._observed = observed
+        self._rights = rights
+        self._moment = moment
+        there = {ref: obj for ref, obj in objects.items() if obj is not None and not is_deleting(obj)}
+        self._onlooker = Onlooker(side.door, side.clusters, there, observed, self.plan, in_the_end=True)
+
+    def translated(self, ref: Ref, obj: Obj | None) -> Intent | Problem | None:
+        """Return what an object means in this world, None where it means nothing."""
+        if obj is None or is_deleting(obj) or not self._side.door.admits(obj):
+            return None
+        intent = self._side.door.translate(obj)
+        return intent if isinstance(intent, Problem) else self._onlooker.accompanied(ref, intent)
+
+    def plan(self, ref: Ref, intent: Intent) -> Planned:
+        """Plan for an object; told is what it comes to, not the turns in which it gets there."""
+        intent = replace(intent, placement=replace(intent.placement, rollout=None))
+        intent = intent.without(self._rights.get(ref, {}))
+        return plan(intent, self._side.clusters, self._observed[ref], now=self._moment)
+
+    def lacks(self, ref: Ref) -> str:
+        """Say what the pods of a workload will not find, "" where they find everything."""
+        return next(iter(self._onlooker.lacks(ref)), "")
+
+
+def _foreseen(pair: _Pair, now: _World, then: _World) -> Outlook:
     title = f"{pair.ref.resource.kind} {pair.ref.key}"
-    before, after = _translated(now, pair.now), _translated(then, pair.then)
+    before, after = now.translated(pair.ref, pair.now), then.translated(pair.ref, pair.then)
     if isinstance(after, Problem):
         return Outlook(title, trouble=after.message)
-    planned = None
-    if after is not None:
-        planned = plan(_in_the_end(after.without(rights)), then.clusters, observed, now=moment)
+    planned = then.plan(pair.ref, after) if after is not None else None
     # An object that means nothing now keeps what it has, about which there is nothing to be compared.
-    present = plan(_in_the_end(before), now.clusters, observed, now=moment) if isinstance(before, Intent) else None
+    present = now.plan(pair.ref, before) if isinstance(before, Intent) else None
+    changes = tuple(foresee(present, planned))
     if planned is None or after is None:
-        return Outlook(title, tuple(foresee(present, planned)))
-    return Outlook(title, tuple(foresee(present, planned)), _trouble(planned), after.sources, planned)
-
-
-def _in_the_end(intent: Intent) -> Intent:
-    """Return an intent whose change has reached every cluster, however slowly its policy lets it spread."""
-    return replace(intent, placement=replace(intent.placement, rollout=None))
+        return Outlook(title, changes)
+    return Outlook(title, changes, _trouble(planned) or then.lacks(pair.ref), after.sources, planned)
 
 
 def _trouble(planned: Planned) -> str:
@@ -117,16 +155,6 @@ def _trouble(planned: Planned) -> str:
     if not decision.chosen():
         return "no cluster is chosen"
     return decision.notes[0] if decision.notes else ""
-
-
-def _translated(side: _Side, obj: Obj | None) -> Intent | Problem | None:
-    if obj is None or is_deleting(obj) or not side.door.admits(obj):
-        return None
-    intent = side.door.translate(obj)
-    if isinstance(intent, Problem):
-        return intent
-    # Told is what it comes to, not the turns in which it gets there.
-    return replace(intent, placement=replace(intent.placement, rollout=None))
 
 
 def _lose(cluster: Cluster, lost: Sequence[str]) -> Cluster:
@@ -191,31 +219,3 @@ async def _everything(host: Client, door: NativeDoor) -> list[_Pair]:
             continue
         pairs += [_Pair(Ref(resource, key_of(obj)), obj, obj) for obj in listed if door.admits(obj)]
     return pairs
-
-
-async def _observe(host: Client, clusters: Sequence[Cluster], refs: Sequence[Ref]) -> dict[Ref, dict[str, Observation]]:
-    answers = await ask_members(host, clusters, lambda member: _copies(member, refs))
-    return {
-        ref: {
-            cluster: UNSEEN if isinstance(copies, str) else Observation(seen=True, copy=copies.get(ref))
-            for cluster, copies in answers.items()
-        }
-        for ref in refs
-    }
-
-
-async def _copies(member: Member, refs: Sequence[Ref]) -> dict[Ref, Obj]:
-    found: dict[Ref, Obj] = {}
-    if len(refs) <= _FEW:
-        for ref in refs:
-            copy = await member.client.find(ref.resource, ref.key.name, ref.key.namespace)
-            if copy is not None:
-                found[ref] = copy
-        return found
-    for resource in {ref.resource for ref in refs}:
-        try:
-            listed = await member.client.list(resource, labels=f"{MANAGED_LABEL}=true")
-        except NotFound:
-            continue
-        found |= {Ref(resource, key_of(obj)): obj for obj in listed.items}
-    return found

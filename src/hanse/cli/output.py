@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -47,6 +47,14 @@ def show(output: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], 
         echo(table(columns, rows, wide=output == "wide"))
 
 
+def show_documents(manifests: Iterable[Any]) -> None:
+    """Print manifests as one YAML stream that `kubectl apply -f -` takes."""
+    # A definition has thousands of lines, for which the dumper in Python takes a second.
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    for manifest in manifests:
+        click.echo(f"---\n{yaml.dump(manifest, Dumper=dumper, sort_keys=False)}", nl=False)
+
+
 def echo(text: str) -> None:
     """Print text that may have colours; they are left out of pipes and files, and where NO_COLOR is set."""
     click.echo(text, nl=False, color=False if os.environ.get("NO_COLOR") else None)
@@ -57,14 +65,25 @@ def marked(word: str) -> str:
     return click.style(word, fg=_MARKS.get(word))
 
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, wide: bool = False) -> str:
-    """Lay rows out in columns as kubectl does."""
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    *,
+    wide: bool = False,
+    widths: dict[str, int] | None = None,
+) -> str:
+    """Lay rows out in columns as kubectl does.
+
+    Who prints a table in parts keeps `widths`, by title: no column becomes narrower from one part to the next.
+    """
     shown = [index for index, column in enumerate(columns) if wide or not column.wide]
     lines = [[columns[index].title for index in shown], *([row[index] or "-" for index in shown] for row in rows)]
-    widths = [max(_width(line[place]) for line in lines) for place in range(len(shown))]
+    known = {} if widths is None else widths
+    for place, title in enumerate(lines[0]):
+        known[title] = max(known.get(title, 0), *(_width(line[place]) for line in lines))
+    laid = [known[title] for title in lines[0]]
     return "".join(
-        "   ".join(cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)).rstrip()
-        + "\n"
+        "   ".join(cell + " " * (width - _width(cell)) for cell, width in zip(line, laid, strict=True)).rstrip() + "\n"
         for line in lines
     )
 

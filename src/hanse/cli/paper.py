@@ -94,7 +94,7 @@ def federation_of(papers: Papers, fleet_files: Sequence[Path], lost: Sequence[st
     known = {cluster.name for cluster in clusters}
     if unknown := sorted(set(lost) - known):
         raise Misuse(f"--lose {unknown[0]}: there is no such cluster; there are {', '.join(sorted(known)) or 'none'}")
-    federation = Federation(clusters, policies)
+    federation = Federation(clusters, policies).beside(papers.objects)
     return federation.without(*lost) if lost else federation
 
 

@@ -102,7 +102,7 @@ async def live_federation(endpoint: Endpoint, papers: Papers, lost: Sequence[str
     async with connected(endpoint) as host:
         clusters = await read_clusters(host)
         policies = [obj for objects in (await read_policy_objects(host)).values() for obj in objects]
-        federation = Federation(clusters, [*policies, *papers.policies], now=host.runtime.now())
+        federation = Federation(clusters, [*policies, *papers.policies], now=host.runtime.now()).beside(papers.objects)
     return federation.without(*lost) if lost else federation
 
 

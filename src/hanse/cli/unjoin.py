@@ -11,8 +11,10 @@ import click
 
 from hanse.api.clusters import CLUSTERS, parse_cluster
 from hanse.api.names import MANAGED_LABEL
+from hanse.api.works import agent_namespace
 from hanse.cli.connection import connect_member, connected, host_endpoint, host_options
 from hanse.cli.failures import Failure, Misuse, one_sentence
+from hanse.cli.pull_leave import remove_works, take_back, told_copies
 from hanse.cli.running import run
 from hanse.clusters.account import Account
 from hanse.clusters.kube_dns import DNS_FEDERATION_ANNOTATION, withdraw
@@ -48,6 +50,7 @@ class _Departure:
     member: Member | None = None
     copies: list[Copy] = field(default_factory=list)
     silence: str = ""
+    pull: bool = False
 
     @property
     def dns_federation(self) -> str:
@@ -107,6 +110,12 @@ async def _look(host: Client, name: str) -> _Departure:
     except NotFound:
         raise Failure(f"no cluster {name} is a member of the federation; `hanse clusters` lists them") from None
     cluster = parse_cluster(departure.cluster)
+    if cluster.pull:
+        departure.pull = True
+        departure.copies = await told_copies(host, name)
+        # One that is leaving already is looked after by its agent alone.
+        departure.silence = "" if cluster.leaving else cluster.refusal
+        return departure
     if cluster.credentials is not None:
         departure.secret = await host.find(SECRETS, cluster.credentials.name, cluster.credentials.namespace)
     if departure.secret is None:
@@ -147,6 +156,8 @@ def _rehearsal(departure: _Departure, terms: _Terms) -> list[str]:
         told.append(f"take {departure.dns_federation} out of configmap kube-system/kube-dns in cluster {name}")
     if departure.has_account and not departure.silence:
         told.append(f"delete clusterrole {Account(name).role} in cluster {name}, and all that it owns there")
+    if departure.pull:
+        told.append(f"delete namespace {agent_namespace(name)} in the federation, with the account of its agent")
     return [*told, f"delete cluster {name} and its credentials in the federation"]
 
 
@@ -155,7 +166,12 @@ async def _let_go(host: Client, departure: _Departure, terms: _Terms) -> list[st
     name = departure.name
     await mark_leaving(host, departure.cluster)
     remaining: list[str] = []
-    if departure.member is not None and departure.secret is not None and not departure.silence:
+    if departure.pull:
+        if terms.delete and not departure.silence:
+            remaining += await take_back(host, name, _LEAVING_SECONDS)
+        await remove_works(host, name)
+        remaining.append(f"what runs its agent; stop it, and remove the ClusterRole {Account(name).role} where it is")
+    elif departure.member is not None and departure.secret is not None and not departure.silence:
         client = departure.member.client
         if terms.delete:
             # What the control plane had under way when it was told to let go may have arrived since.

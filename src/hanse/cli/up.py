@@ -200,12 +200,13 @@ def _run(
 ) -> None:
     from hanse.cli.embedded.federation import EmbeddedFederation, Wishes
     from hanse.cli.embedded.view import Screen
+    from hanse.cli.kinds_file import usual_teachings
     from hanse.cli.running import log_to, run, until_signalled
     from hanse.kube.runtime import SystemRuntime
     from hanse.simulator.settings import parse_clusters
 
     settings = parse_clusters({"clusters": record.clusters})
-    wishes: Wishes = Wishes(port, ephemeral, schedule)
+    wishes: Wishes = Wishes(port, ephemeral, schedule, usual_teachings())
     screen = Screen(folder, record, merge=merge, ephemeral=ephemeral)
     # Keys and stores hold credentials: they are for their owner alone, whatever the folder's own mode is.
     os.umask(0o077)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ def read_yaml(path: Path, option: str) -> Any:
 
 
 def read_manifests(paths: Iterable[Path], option: str) -> Iterator[dict[str, Any]]:
-    """Yield the manifests of files and folders, Lists unpacked; raises Misuse."""
+    """Yield the manifests of files and folders, Lists unpacked; `-` is what is piped in. Raises Misuse."""
     for given in paths:
         files = sorted(one for one in given.rglob("*") if one.suffix in _SUFFIXES) if given.is_dir() else [given]
         if not files:
@@ -44,7 +45,8 @@ def _documents(path: Path, option: str) -> list[Any]:
     import yaml
 
     try:
-        return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+        written = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+        return list(yaml.safe_load_all(written))
     except OSError as error:
         raise Misuse(f"{option}: {path} cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

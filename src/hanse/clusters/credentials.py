@@ -40,7 +40,7 @@ def _endpoint(cluster: Cluster, secret: Obj) -> Endpoint:
     key = cluster.credentials_key or KUBECONFIG_KEY
     bundle = _bytes(cluster.ca_bundle, "spec.kubernetesApiEndpoints.caBundle") if cluster.ca_bundle else None
     if data.get(key):
-        text = _text(data[key], where, key)
+        text = decoded(data[key], where, key)
         endpoint = Kubeconfig.parse(text, source=where).endpoint(cluster.credentials_context)
         return endpoint if endpoint.ca or endpoint.insecure else replace(endpoint, ca=bundle)
     if data.get("token"):
@@ -49,7 +49,7 @@ def _endpoint(cluster: Cluster, secret: Obj) -> Endpoint:
             raise KubeconfigError(
                 f"{where} has a token and no 'ca.crt', and the Cluster no caBundle; whom to trust must be said in one"
             )
-        token = _text(data["token"], where, "token").strip()
+        token = decoded(data["token"], where, "token").strip()
         trust = None if cluster.insecure else authority
         return Endpoint(
             server=cluster.server, ca=trust, insecure=cluster.insecure, token=token, proxy_url=_proxy(cluster)
@@ -96,7 +96,8 @@ def _bytes(text: str, where: str) -> bytes:
         raise KubeconfigError(f"{where} is not base64") from error
 
 
-def _text(text: str, where: str, key: str) -> str:
+def decoded(text: str, where: str, key: str) -> str:
+    """Return the text that a Secret's data hold under a key; `where` names the Secret in what KubeconfigError says."""
     try:
         return base64.b64decode(text, validate=True).decode()
     except (binascii.Error, ValueError) as error:

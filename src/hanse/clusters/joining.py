@@ -114,7 +114,7 @@ async def join(host: Client, manifests: list[Obj], *, relabel: bool = False) -> 
         # Nobody shall see a Cluster whose credentials are yet to come.
         await host.apply(SECRETS, secret)
     written, new = await write_cluster(host, cluster, relabel=relabel)
-    owner = _owned_by(written, CLUSTERS)
+    owner = owned_by_object(written, CLUSTERS)
     await host.apply(SECRETS, {**secret, "metadata": {**secret["metadata"], "ownerReferences": [owner]}})
     return new
 
@@ -124,10 +124,21 @@ async def write_cluster(host: Client, cluster: Obj, *, relabel: bool = False) ->
     try:
         return await host.create(CLUSTERS, cluster), True
     except AlreadyExists:
+        await _refuse_other_mode(host, cluster)
         patch: Obj = {"spec": cluster["spec"]}
         if relabel and labels_of(cluster):
             patch["metadata"] = {"labels": labels_of(cluster)}
         return await host.patch(CLUSTERS, name_of(cluster), patch), False
+
+
+async def _refuse_other_mode(host: Client, cluster: Obj) -> None:
+    known, wanted = parse_cluster(await host.get(CLUSTERS, name_of(cluster))), parse_cluster(cluster)
+    if known.pull != wanted.pull:
+        has = "fetches its work by an agent" if known.pull else "is reached by Hanse itself"
+        raise NotJoined(
+            f"cluster {known.name} is a member already and {has}; "
+            f"`hanse unjoin {known.name} --keep` first, which leaves what it has in place"
+        )
 
 
 async def join_with_account(host: Client, member: Client, at: Endpoint, name: str, wish: Wish) -> bool:
@@ -147,7 +158,7 @@ async def join_with_account(host: Client, member: Client, at: Endpoint, name: st
 async def make_account(member: Client, manifests: Iterable[Obj]) -> None:
     """Write the account into the member, everything owned by the ClusterRole, which comes first."""
     role, *rest = manifests
-    owner = _owned_by(await member.apply(RESOURCE_OF["ClusterRole"], role), RESOURCE_OF["ClusterRole"])
+    owner = owned_by_object(await member.apply(RESOURCE_OF["ClusterRole"], role), RESOURCE_OF["ClusterRole"])
     for obj in rest:
         if obj["kind"] == "Namespace":
             await _make_namespace(member, obj, owner)
@@ -163,7 +174,7 @@ async def _make_namespace(member: Client, namespace: Obj, owner: Obj) -> None:
     """
     name = name_of(namespace)
     owned = {**namespace, "metadata": {**namespace["metadata"], "ownerReferences": [owner]}}
-    known = await _settled(member, name)
+    known = await settled(member, name)
     if known is None:
         await member.create(NAMESPACES, owned)
         return
@@ -173,7 +184,7 @@ async def _make_namespace(member: Client, namespace: Obj, owner: Obj) -> None:
         await member.patch(NAMESPACES, name, {"metadata": metadata})
 
 
-async def _settled(member: Client, name: str) -> Obj | None:
+async def settled(member: Client, name: str) -> Obj | None:
     """Return a namespace once it is not on its way out: a cluster that has just left may join again at once."""
     runtime = member.runtime
     end = runtime.monotonic() + _NAMESPACE_SECONDS
@@ -206,6 +217,7 @@ async def already_another(host: Client, name: str, uid: str) -> str:
     return known.server if known.uid and uid and known.uid != uid else ""
 
 
-def _owned_by(obj: Obj, resource: Resource) -> Obj:
+def owned_by_object(obj: Obj, resource: Resource) -> Obj:
+    """Return the reference by which something goes with this object, and does not keep it from going."""
     owner = owner_reference({**obj, "apiVersion": resource.api_version, "kind": resource.kind}, controller=False)
     return {key: value for key, value in owner.items() if key not in ("blockOwnerDeletion", "controller")}

@@ -8,7 +8,8 @@ itself: no member can end another's work.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+import functools
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +18,9 @@ from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.clusters.credential_secrets import CredentialSecrets
 from hanse.clusters.credentials import endpoints_of
 from hanse.clusters.health import Health, HealthTerms, State, Symptom
-from hanse.clusters.member import Member
+from hanse.clusters.member import Member, PullMember
 from hanse.clusters.member_transport import MemberTransport
+from hanse.clusters.pulse import Pulse
 from hanse.clusters.status import Facts
 from hanse.clusters.supervision import Supervision
 from hanse.clusters.tokens import due_for_renewal, renew_token
@@ -38,13 +40,15 @@ _RESTART_SECONDS = 1.0
 # Tokens last for days; a look costs nothing but a glance at what is in memory.
 _TOKEN_SECONDS = 60.0
 
-Attachment = Callable[[Member], Coroutine[Any, Any, None]]
+Attachment = Callable[[Member | PullMember], Coroutine[Any, Any, None]]
 
 
 @dataclass(slots=True)
 class _Running:
+    """What runs for a cluster; one that fetches its work has neither endpoints nor a transport."""
+
     endpoints: tuple[Endpoint, ...]
-    transport: MemberTransport
+    transport: MemberTransport | None
     task: asyncio.Task[None]
 
 
@@ -138,6 +142,9 @@ class Registry:
         if cluster is None or cluster.leaving:
             await self._stop(name)
             return
+        if cluster.pull:
+            await self._listen_to(cluster)
+            return
         if self._awaits_secrets(cluster):
             return
         try:
@@ -153,7 +160,8 @@ class Registry:
         if running is not None and not running.task.done():
             if running.endpoints == endpoints:
                 return
-            if list(map(_place, running.endpoints)) == list(map(_place, endpoints)):
+            same_place = list(map(_place, running.endpoints)) == list(map(_place, endpoints))
+            if same_place and running.transport is not None:
                 running.transport.renew(endpoints)
                 running.endpoints = endpoints
                 log.info("Took up new credentials of a cluster", member=cluster.name)
@@ -163,6 +171,16 @@ class Registry:
         if self._tasks is not None:
             task = self._tasks.create_task(self._serve(cluster.name, transport))
             self._running[cluster.name] = _Running(endpoints, transport, task)
+
+    async def _listen_to(self, cluster: Cluster) -> None:
+        """Have a cluster served that is not reached from here, but fetches its work."""
+        running = self._running.get(cluster.name)
+        if running is not None and not running.task.done() and running.transport is None:
+            return
+        await self._stop(cluster.name)
+        if self._tasks is not None:
+            task = self._tasks.create_task(self._serve_by_agent(cluster.name))
+            self._running[cluster.name] = _Running((), None, task)
 
     def _awaits_secrets(self, cluster: Cluster) -> bool:
         """Begin to follow the namespace of a cluster's Secret where it is not known yet."""
@@ -189,17 +207,26 @@ class Registry:
         """Run everything that belongs to one member until it is cancelled."""
         client = Client(transport, self._runtime)
         member = Member(name, client)
-        works: Sequence[Attachment] = (
-            lambda member: self._supervision.watch(member, transport),
-            lambda member: self._keep_token(member, transport),
-            *self._attachments,
-        )
         try:
-            async with asyncio.TaskGroup() as tasks:
-                for work in works:
-                    tasks.create_task(self._forever(name, lambda work=work: work(member)))  # type: ignore[misc]
+            await self._do_all(
+                member,
+                lambda: self._supervision.watch(member, transport),
+                lambda: self._keep_token(member, transport),
+            )
         finally:
             await client.close()
+
+    async def _serve_by_agent(self, name: str) -> None:
+        """Run everything that belongs to one member that fetches its work, until it is cancelled."""
+        member = PullMember(name, self._host, Pulse(self._host, name))
+        await self._do_all(member, member.pulse.run, lambda: self._supervision.listen(member))
+
+    async def _do_all(self, member: Member | PullMember, *own: Callable[[], Awaitable[None]]) -> None:
+        works: list[Callable[[], Awaitable[None]]] = [*own]
+        works += [functools.partial(work, member) for work in self._attachments]
+        async with asyncio.TaskGroup() as tasks:
+            for work in works:
+                tasks.create_task(self._forever(member.name, work))
 
     async def _forever(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         while True:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hanse.clusters.health import Health, State, Symptom
 from hanse.clusters.topology import Demand, Topology, free_capacity
-from hanse.kube.conditions import condition, merge_conditions
+from hanse.kube.conditions import condition, find_condition, merge_conditions
 from hanse.kube.manifest import Obj
 
 _ANSWERS = "its API server answers"
@@ -41,6 +41,18 @@ def cluster_status(old: Obj, health: Health, facts: Facts, now: str) -> Obj:
     known = old.get("conditions") or []
     told = [*_joined(health, facts, known), *_conditions(health)]
     status["conditions"] = merge_conditions(known, told, now)
+    return status
+
+
+def relayed_status(old: Obj, told: Obj, health: Health, now: str) -> Obj:
+    """Return the whole new status of a cluster whose agent tells of it; the judgement is `health`, whatever it told."""
+    facts = {name: value for name, value in told.items() if name != "conditions"}
+    status = {**old, **facts}
+    if facts and "region" not in facts:
+        status.pop("region", None)
+    joined = find_condition(told.get("conditions"), "Joined")
+    relayed = [{name: value for name, value in joined.items() if name != "lastTransitionTime"}] if joined else []
+    status["conditions"] = merge_conditions(old.get("conditions"), [*relayed, *_conditions(health)], now)
     return status
 
 

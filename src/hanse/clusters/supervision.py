@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hanse.api.clusters import CLUSTERS, Cluster
 from hanse.clusters.health import Health, HealthTerms, State, Symptom, judge
-from hanse.clusters.member import Member
+from hanse.clusters.lookout import Lookout, jittered
+from hanse.clusters.member import Member, PullMember
 from hanse.clusters.member_transport import MemberTransport
-from hanse.clusters.probing import look_at_identity, look_at_nodes, look_at_pods, look_at_version, probe_member
-from hanse.clusters.status import Facts, cluster_status, health_from_status
-from hanse.clusters.topology import Topology
+from hanse.clusters.status import Facts, cluster_status, health_from_status, relayed_status
 from hanse.kube.cache import Cache
 from hanse.kube.client import Client
-from hanse.kube.errors import ApiError, Forbidden, NotFound
+from hanse.kube.errors import ApiError, NotFound
 from hanse.kube.events import EventRecorder
 from hanse.kube.log import Log
 from hanse.kube.manifest import Key, Obj, dig
@@ -28,20 +27,13 @@ from hanse.kube.transport import Unreachable
 
 log = Log("hanse")
 
-_FACTS_SECONDS = 30.0
-# Adding up what pods ask for costs a list of all of them, which is worth it now and then.
-_DEMAND_SECONDS = 60.0
-_DEMAND_TIMEOUT_SECONDS = 20.0
-_SHORTEST_PAUSE_SECONDS = 0.1
-
 
 @dataclass(slots=True)
-class _Watch:
-    """What is known of a member between two looks at it."""
+class _Listening:
+    """What is thought of an agent's silence, and whether there is anything to report."""
 
     health: Health
-    answering: bool = False
-    looked: bool = False
+    news: asyncio.Event
 
 
 class Supervision:
@@ -63,65 +55,63 @@ class Supervision:
         self._events = events
 
     async def watch(self, member: Member, transport: MemberTransport) -> None:
-        """Probe a member for ever, look at what it has now and then, and report what is found.
+        """Look after a member for ever, and report what is found."""
 
-        Looking may take long where there is much to see, so it never keeps a probe waiting.
-        """
-        known = self._clusters.get(Key("", member.name)) or {}
-        watch = _Watch(health_from_status(dig(known, "status", "conditions", default=[])))
+        async def tell(health: Health, facts: Facts) -> None:
+            await self._try_to_report(member.name, health, facts)
+
+        await Lookout(member, transport, self._terms, self._health_of(member.name), tell).run()
+
+    async def listen(self, member: PullMember) -> None:
+        """Listen for ever to the agent of a member that fetches its work, and report what it tells, or its silence."""
+        watch = _Listening(self._health_of(member.name), asyncio.Event())
+        member.pulse.subscribe(watch.news.set)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._keep_probing(member, transport, watch))
-            tasks.create_task(self._keep_looking(member, watch))
+            tasks.create_task(self._keep_judging(member, watch))
+            tasks.create_task(self._keep_relaying(member, watch))
 
-    async def _keep_probing(self, member: Member, transport: MemberTransport, watch: _Watch) -> None:
-        terms = self._terms
+    async def _keep_judging(self, member: PullMember, watch: _Listening) -> None:
         while True:
-            started = self._runtime.monotonic()
-            found = await probe_member(transport, self._runtime, terms.timeout_seconds)
-            now = self._runtime.monotonic()
-            watch.health = judge(watch.health, replace(found, seconds=now - started), now, terms)
-            facts = Facts()
-            if found.healthy and not watch.looked:
-                # What is ready for the first time is told with where it is: placement asks for both.
-                watch.looked = True
-                facts = await self._look(member, with_pods=False)
-            watch.answering = found.healthy
-            await self._try_to_report(member.name, watch.health, facts)
-            # From start to start: probes that hang follow each other closely, or three of them would take too long.
-            period = self._jittered(terms.period_seconds)
-            await self._runtime.sleep(max(_SHORTEST_PAUSE_SECONDS, started + period - self._runtime.monotonic()))
+            if (heard := member.pulse.probe()) is not None:
+                watch.health = judge(watch.health, heard, self._runtime.monotonic(), self._terms)
+                watch.news.set()
+            await self._runtime.sleep(jittered(self._terms.period_seconds, self._terms, self._runtime))
 
-    async def _keep_looking(self, member: Member, watch: _Watch) -> None:
-        pause, demand_due = self._terms.period_seconds, 0.0
+    async def _keep_relaying(self, member: PullMember, watch: _Listening) -> None:
         while True:
-            await self._runtime.sleep(self._jittered(pause))
-            if not watch.answering:
-                continue
-            now = self._runtime.monotonic()
-            facts = await self._look(member, with_pods=now >= demand_due)
-            settled = facts.denied or (facts.topology is not None and facts.topology.nodes > 0)
-            pause = _FACTS_SECONDS if settled else self._terms.period_seconds
-            demand_due = now + _DEMAND_SECONDS if facts.demand is not None else demand_due
-            await self._try_to_report(member.name, watch.health, facts)
+            await watch.news.wait()
+            watch.news.clear()
+            told: Obj = member.pulse.told.get("cluster") or {}
+            health = watch.health
+            if health.state is State.READY:
+                if not told:
+                    # It is there, and has yet to say how its cluster is.
+                    continue
+                health = health_from_status(told.get("conditions") or [])
+            await self._try_to_report(member.name, health, told)
 
-    def _jittered(self, seconds: float) -> float:
-        """Spread what would otherwise happen to all members at once."""
-        return seconds * self._runtime.uniform(1 - self._terms.jitter, 1 + self._terms.jitter)
+    def _health_of(self, name: str) -> Health:
+        """Return the judgement that an earlier control plane wrote."""
+        known = self._clusters.get(Key("", name)) or {}
+        return health_from_status(dig(known, "status", "conditions", default=[]))
 
-    async def _try_to_report(self, name: str, health: Health, facts: Facts) -> None:
+    async def _try_to_report(self, name: str, health: Health, found: Facts | Obj) -> None:
         try:
-            await self.report(name, self._unless_twin(name, health), facts)
+            await self.report(name, self._unless_twin(name, health), found)
         except (ApiError, Unreachable) as error:
             # The host may be away for a moment; the judgement stands and is written with the next probe.
             log.warning("Could not write a cluster's status", member=name, error=str(error))
 
-    async def report(self, name: str, health: Health, facts: Facts) -> None:
-        """Write what is new about a cluster, and tell of it when the judgement has changed."""
+    async def report(self, name: str, health: Health, found: Facts | Obj) -> None:
+        """Write what is new about a cluster, looked at or told, and say so when the judgement has changed."""
         obj = self._clusters.get(Key("", name))
         if obj is None:
             return
-        old = obj.get("status") or {}
-        status = cluster_status(old, health, facts, timestamp(self._runtime.now()))
+        old, now = obj.get("status") or {}, timestamp(self._runtime.now())
+        if isinstance(found, Facts):
+            status = cluster_status(old, health, found, now)
+        else:
+            status = relayed_status(old, found, health, now)
         if status == old:
             return
         try:
@@ -132,21 +122,6 @@ class Supervision:
             return
         self._clusters.remember(written)
         await self._tell_transition(obj, health)
-
-    async def _look(self, member: Member, *, with_pods: bool) -> Facts:
-        timeout = self._terms.timeout_seconds
-        nodes = await look_at_nodes(member.client, timeout)
-        topology = nodes if isinstance(nodes, Topology) else None
-        demand = None
-        if with_pods and topology is not None and topology.nodes:
-            demand = await look_at_pods(member.client, _DEMAND_TIMEOUT_SECONDS)
-        return Facts(
-            topology=topology,
-            demand=demand,
-            version=await look_at_version(member.client, timeout),
-            uid=await look_at_identity(member.client, timeout),
-            denied=str(nodes) if isinstance(nodes, Forbidden) else "" if topology is not None else None,
-        )
 
     def _unless_twin(self, name: str, health: Health) -> Health:
         """Refuse a cluster that is a member already under another name: it would be asked for everything twice."""

@@ -108,12 +108,14 @@ class _Copy:
             elif before is not stored and not _newer(before.version, stored.version):
                 yield Change(key, before.packed, stored.packed), stored
 
-    def store(self, obj: Obj) -> None:
+    def store(self, obj: Obj, *, quietly: bool = False) -> None:
         key, version = key_of(obj), version_of(obj)
         old = self.objects.get(key)
         # What was remembered comes again through the watch, and what came before it may come after it.
         if old is None or not (old.version == version or _newer(old.version, version)):
-            self._replace(key, self._stored(obj))
+            new = self.objects[key] = self._stored(obj)
+            if not quietly:
+                self._tell(Change(key, old.packed if old else None, new.packed))
 
     def remove(self, key: Key, version: str) -> None:
         old = self.objects.get(key)
@@ -135,11 +137,6 @@ class _Copy:
     def _stored(self, obj: Obj) -> _Stored:
         version = version_of(obj)
         return _Stored(version, pack(self._project(obj)))
-
-    def _replace(self, key: Key, new: _Stored) -> None:
-        old = self.objects.get(key)
-        self.objects[key] = new
-        self._tell(Change(key, old.packed if old else None, new.packed))
 
     def _tell(self, change: Change) -> None:
         for handler in self.handlers:
@@ -210,6 +207,12 @@ class Cache:
         stored = self._copy.objects.get(key)
         return None if stored is None else unpack(stored.packed)
 
+    def version(self, key: Key) -> str:
+        """Return the version of an object without decoding it, "" where the cluster has none."""
+        self._require_synced()
+        stored = self._copy.objects.get(key)
+        return "" if stored is None else stored.version
+
     def objects(self, namespace: str = "") -> Iterator[Obj]:
         """Yield fresh copies of the objects, of one namespace where named."""
         for key in self:
@@ -228,13 +231,14 @@ class Cache:
     def __len__(self) -> int:
         return len(self._copy.objects)
 
-    def remember(self, obj: Obj) -> None:
+    def remember(self, obj: Obj, *, quietly: bool = False) -> None:
         """Take in the answer to one's own write, so that the next read does not lag behind it.
 
-        An answer that the watch has overtaken is let go: the object may be gone again by now.
+        An answer that the watch has overtaken is let go: the object may be gone again by now. Handlers hear of it,
+        unless it is taken in `quietly` since nothing follows from it.
         """
         if self.synced and _newer(version_of(obj), self._copy.version):
-            self._copy.store(obj)
+            self._copy.store(obj, quietly=quietly)
 
     def _require_synced(self) -> None:
         if not self.synced:

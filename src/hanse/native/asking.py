@@ -6,9 +6,10 @@ preferences its division. Everything else of the policy stays.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from hanse.api.names import CLUSTER_SELECTOR_ANNOTATION, SINGLETON_ANNOTATION
+from hanse.api.names import CLUSTER_SELECTOR_ANNOTATION, DEPENDENCIES_ANNOTATION, SINGLETON_ANNOTATION
 from hanse.kube.manifest import Obj, annotations_of, dig
 from hanse.native.preferences import parse_preferences, parse_selector
 from hanse.placement.amounts import requests_of
@@ -24,10 +25,11 @@ from hanse.placement.ask import (
 from hanse.placement.candidate import Toleration
 from hanse.placement.cluster_selector import SelectorError
 from hanse.placement.policy import Matched, Policies
-from hanse.propagation.intent import Problem
+from hanse.propagation.intent import Follows, Problem
 
 # Each replica has a name and a volume of its own; two of the same name would both write for it.
 _AT_MOST_ONCE = frozenset({"StatefulSet"})
+_FOLLOW, _STAY = "follow", "stay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Asked:
     placement: Placement
     overrides: tuple[Override, ...] = ()
     sources: tuple[str, ...] = ()
+    follows: Follows = Follows.ASKED
 
 
 def asked_for(source: Obj, policies: Policies, *, preferences: str = "", runs: bool = False) -> Asked | Problem:
@@ -75,7 +78,35 @@ def asked_for(source: Obj, policies: Policies, *, preferences: str = "", runs: b
         placement = replace(placement, failover=replace(placement.failover, after_seconds=None), at_most_once=True)
     if _looks_at_room(placement.division) or (policy is not None and policy.respect_capacity):
         placement = replace(placement, requests=requests_of(dig(source, "spec", "template")))
-    return Asked(placement, policy.overrides if policy is not None else (), (*sources, *_told(matched)))
+    follows = _follows(annotations, matched)
+    if isinstance(follows, Problem):
+        return follows
+    return Asked(placement, policy.overrides if policy is not None else (), (*sources, *_told(matched)), follows)
+
+
+def brings_along(source: Obj, policies: Policies) -> bool:
+    """Tell whether what an object's pods name follows it; an annotation counts before a policy."""
+    text = annotations_of(source).get(DEPENDENCIES_ANNOTATION)
+    if text is not None or not policies.any_dependencies_follow:
+        return text == _FOLLOW
+    policy = policies.of(source).policy
+    return policy is not None and policy.dependencies_follow
+
+
+def _follows(annotations: Mapping[str, str], matched: Matched) -> Follows | Problem:
+    """Return whether an object goes where those are that name it: a placement of its own counts before that."""
+    text = annotations.get(DEPENDENCIES_ANNOTATION)
+    if text not in (None, _FOLLOW, _STAY):
+        return Problem(
+            "InvalidDependencies",
+            f"annotation {DEPENDENCIES_ANNOTATION} must be {_FOLLOW} or {_STAY}, not {text}",
+        )
+    if text == _FOLLOW:
+        return Follows.ALWAYS
+    placed = matched.policy is not None and not matched.policy.dependencies_follow
+    if text == _STAY or placed or CLUSTER_SELECTOR_ANNOTATION in annotations:
+        return Follows.NEVER
+    return Follows.ASKED
 
 
 def _looks_at_room(division: Division) -> bool:

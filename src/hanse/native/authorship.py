@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hanse.api.federated_kinds import FEDERATED_KINDS
+from hanse.api.federated_kinds import FEDERATED_KINDS, parse_federated_kind
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.clusters.access_admission import install, wait_installed
 from hanse.kube.cache import Cache, Change
@@ -14,16 +14,19 @@ from hanse.kube.errors import Forbidden
 from hanse.kube.log import Log
 from hanse.kube.resources import Resource
 from hanse.native.door import NativeDoor
+from hanse.native.holding import held_at_birth
+from hanse.propagation.door import keyed
 
 log = Log("hanse")
 
 
 async def stamp_authors(host: Client) -> bool:
-    """Have authors stamped on whatever is federated here; False where the host cannot do that, or Hanse may not."""
+    """Have whatever is federated here stamped with its author and held for the engine; False where that cannot be."""
     kinds = (await host.list(FEDERATED_KINDS)).items
     inputs = {PLACEMENT_POLICIES: [], CLUSTER_PLACEMENT_POLICIES: [], FEDERATED_KINDS: kinds}
     try:
-        return await install(host, NativeDoor().informed(inputs).resources)
+        disabled = [each.resource for each in map(parse_federated_kind, kinds) if not each.enabled]
+        return await install(host, NativeDoor().informed(keyed(inputs)).resources, held_at_birth(disabled))
     except Forbidden as error:
         log.warning("Whose objects these are cannot be stamped on them", why=str(error))
         return False

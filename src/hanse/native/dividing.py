@@ -1,4 +1,4 @@
-"""What an object of each kind divides by: replicas, the parts of a Job, the limits of an autoscaler, or nothing."""
+"""What an object of each kind divides by: replicas, the parts of a Job, the limits of an autoscaler or a budget."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ from dataclasses import dataclass
 
 import orjson
 
-from hanse.api.federated_kinds import FederatedKind
 from hanse.api.names import (
     AUTOSCALED_ANNOTATION,
     DEPLOYMENT_PREFERENCES_ANNOTATION,
     JOB_PREFERENCES_ANNOTATION,
     REPLICA_SET_PREFERENCES_ANNOTATION,
 )
-from hanse.api.plain_kinds import AUTOSCALERS, CRON_JOBS, DAEMON_SETS, JOBS, REPLICATION_CONTROLLERS, STATEFUL_SETS
+from hanse.api.plain_kinds import (
+    AUTOSCALERS,
+    CRON_JOBS,
+    DAEMON_SETS,
+    DISRUPTION_BUDGETS,
+    JOBS,
+    REPLICATION_CONTROLLERS,
+    STATEFUL_SETS,
+)
 from hanse.kube.manifest import Obj, annotations_of, dig
 from hanse.kube.resources import DEPLOYMENTS, REPLICASETS, Resource
 from hanse.placement.autoscalers import Limits
 from hanse.propagation.intent import Problem
-from hanse.propagation.parts import CRON_SCALE, JOB_SCALE, AutoscalerParts, JobParts, Parts, ScaledParts
+from hanse.propagation.parts import (
+    CRON_SCALE,
+    JOB_SCALE,
+    MAX_UNAVAILABLE,
+    MIN_AVAILABLE,
+    AutoscalerParts,
+    BudgetParts,
+    JobParts,
+    Parts,
+    ScaledParts,
+)
 from hanse.propagation.scale import WORKLOAD, Scale
 from hanse.propagation.statuses.jobs import job_finished
+from hanse.propagation.teaching import Lesson
 
 # The annotation of federation v1 that divides a kind; ReplicationControllers became ReplicaSets.
 _PREFERENCES = {
@@ -48,14 +66,14 @@ def preferences_of(resource: Resource) -> str:
     return _PREFERENCES.get(resource, "")
 
 
-def runs_pods(resource: Resource, taught: FederatedKind | None = None) -> bool:
+def runs_pods(resource: Resource, taught: Lesson | None = None) -> bool:
     """Tell whether objects of a kind run something, so that taints of clusters concern them."""
     if taught is not None and taught.scale is not None:
         return True
     return resource in _REPLICATED or resource in _PREFERENCES or resource == DAEMON_SETS
 
 
-def divisible(resource: Resource, source: Obj, taught: FederatedKind | None = None) -> Divisible | Problem:
+def divisible(resource: Resource, source: Obj, taught: Lesson | None = None) -> Divisible | Problem:
     """Return how an object divides, or why that cannot be said."""
     if resource in _REPLICATED:
         if (text := annotations_of(source).get(AUTOSCALED_ANNOTATION)) is not None:
@@ -67,8 +85,10 @@ def divisible(resource: Resource, source: Obj, taught: FederatedKind | None = No
         return _job(dig(source, "spec", "jobTemplate", "spec", default={}), CRON_SCALE)
     if resource == AUTOSCALERS:
         return _autoscaler(source.get("spec") or {})
+    if resource == DISRUPTION_BUDGETS:
+        return _budget(source)
     if taught is not None and taught.scale is not None:
-        scale = Scale(taught.scale.replicas, taught.scale.ready, taught.scale.available)
+        scale = taught.scale
         asked = dig(source, *scale.replicas, default=1)
         if isinstance(asked, bool) or not isinstance(asked, int) or asked < 0:
             return Problem("InvalidReplicas", f"{'.'.join(scale.replicas)} must be a number that is not negative")
@@ -96,6 +116,15 @@ def _autoscaler(spec: Obj) -> Divisible | Problem:
     if limits.min_replicas > limits.max_replicas:
         return Problem("InvalidLimits", "spec.minReplicas must not exceed spec.maxReplicas")
     return Divisible(parts=AutoscalerParts(limits))
+
+
+def _budget(source: Obj) -> Divisible:
+    """Divide a number of pods; a percentage means the same in every cluster."""
+    for field in (MIN_AVAILABLE, MAX_UNAVAILABLE):
+        number = dig(source, *field)
+        if isinstance(number, int):
+            return Divisible(parts=BudgetParts(field, number))
+    return Divisible()
 
 
 def _scaled(text: str) -> Divisible | Problem:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from hanse.api.federated_kinds import FEDERATED_KINDS, FederatedKind, parse_federated_kind
 from hanse.api.names import (
     ADOPT_ANNOTATION,
-    AUTOSCALED_ANNOTATION,
     DELETION_ANNOTATION,
     DRIFT_ANNOTATION,
     FEDERATE_ANNOTATION,
@@ -15,19 +14,25 @@ from hanse.api.names import (
 )
 from hanse.api.plain_kinds import AUTOSCALERS
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
+from hanse.kube.cache import Change
 from hanse.kube.conditions import condition, merge_conditions
-from hanse.kube.manifest import Key, Obj, annotations_of, dig, finalizers_of, key_of, namespace_of, uid_of
-from hanse.kube.resources import DEPLOYMENTS, REPLICASETS, Resource, gvk
-from hanse.native.asking import asked_for
-from hanse.native.dividing import autoscaled_clusters, divisible, preferences_of, runs_pods
+from hanse.kube.manifest import Obj, annotations_of, finalizers_of, key_of, uid_of
+from hanse.kube.resources import DEPLOYMENTS, Resource, gvk
+from hanse.native.asking import asked_for, brings_along
+from hanse.native.dividing import divisible, preferences_of, runs_pods
 from hanse.native.kinds import DEFAULT_KINDS, is_federated, why_never
+from hanse.native.scaling import scaling_mark
 from hanse.native.template import template_of
 from hanse.placement.policy import Policies, read_policies
 from hanse.propagation.aggregation import aggregate, tells_by_condition
-from hanse.propagation.door import Mark
-from hanse.propagation.intent import Intent, Problem, Ref
+from hanse.propagation.dependencies import NAMEABLE, NO_NEEDS, Needs, named_by
+from hanse.propagation.door import Affected, Farewell, Inputs, Mark
+from hanse.propagation.intent import Follows, Intent, Problem, Ref
+from hanse.propagation.records import Record
 from hanse.propagation.report import Report
 from hanse.propagation.statuses.custom import taught_status
+from hanse.propagation.teaching import Lesson, Teaching, by_kind, learn
+from hanse.propagation.wellness import ailment_of
 
 _POLICIES = (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES)
 
@@ -40,13 +45,21 @@ class NativeDoor:
         kinds: tuple[Resource, ...] = DEFAULT_KINDS,
         policies: Policies | None = None,
         taught: Sequence[FederatedKind] = (),
+        teachings: Sequence[Teaching] = (),
     ) -> None:
+        """`teachings` are what is known of kinds in Python, beside what FederatedKinds say."""
         self._kinds = kinds
+        self._teachings = teachings
         self._policies = policies or Policies()
-        self._taught = {each.resource: each for each in taught if not why_never(each.resource)}
+        self._taught = _lessons(kinds, taught, teachings)
         self._resources = tuple(dict.fromkeys((*kinds, *self._taught)))
-        self._left = frozenset(each.resource for each in self._taught.values() if not each.enabled)
+        self._left = frozenset(each.resource for each in self._taught.values() if not each.kind.enabled)
         self._by_gvk = {(kind.group, kind.version, kind.kind): kind for kind in self._resources}
+
+    @property
+    def name(self) -> str:
+        """What people call the door of plain objects."""
+        return "native"
 
     @property
     def resources(self) -> Sequence[Resource]:
@@ -58,11 +71,29 @@ class NativeDoor:
         """The kinds of policies, and the kind that says what is federated."""
         return (*_POLICIES, FEDERATED_KINDS)
 
-    def informed(self, inputs: Mapping[Resource, Sequence[Obj]]) -> NativeDoor:
+    def informed(self, inputs: Inputs) -> NativeDoor:
         """Return the door that follows these policies and federates these kinds."""
-        policies = read_policies(obj for resource in _POLICIES for obj in inputs[resource])
-        taught = [parse_federated_kind(obj) for obj in inputs.get(FEDERATED_KINDS, ())]
-        return NativeDoor(self._kinds, policies, sorted(taught, key=lambda each: each.resource.group_resource))
+        policies = read_policies(obj for resource in _POLICIES for obj in inputs[resource].values())
+        taught = [parse_federated_kind(obj) for obj in inputs.get(FEDERATED_KINDS, {}).values()]
+        ordered = sorted(taught, key=lambda each: each.resource.group_resource)
+        return NativeDoor(self._kinds, policies, ordered, self._teachings)
+
+    def affected(self, _resource: Resource, _change: Change) -> Affected:
+        """Say that a policy or a kind may speak of any object."""
+        return Affected(everything=True)
+
+    def target(self, source: Ref) -> Ref:
+        """Return what members hold of a plain object: the same."""
+        return source
+
+    def supersedes(self, _source: Obj) -> bool:
+        """Say that a plain object speaks for nothing that something else spoke for before."""
+        return False
+
+    def farewell(self, source: Obj) -> Farewell:
+        """Say whether the copies stay when the object is deleted."""
+        orphan = annotations_of(source).get(DELETION_ANNOTATION) == "orphan" or "orphan" in finalizers_of(source)
+        return Farewell(orphan)
 
     def admits(self, source: Obj) -> bool:
         """Tell whether an object goes into the members."""
@@ -91,7 +122,7 @@ class NativeDoor:
             resource=resource,
             key=key_of(source),
             source_uid=uid_of(source),
-            template=template_of(source, taught.omit if taught is not None else ()),
+            template=template_of(source, taught.kind.omit if taught is not None else ()),
             placement=asked.placement,
             replicas=divided.replicas,
             overrides=asked.overrides,
@@ -99,22 +130,35 @@ class NativeDoor:
             orphan=annotations.get(DELETION_ANNOTATION) == "orphan" or "orphan" in finalizers_of(source),
             scale=divided.scale,
             parts=divided.parts,
-            retain=taught.retain if taught is not None else (),
+            retain=taught.kind.retain if taught is not None else (),
             adopt=annotations.get(ADOPT_ANNOTATION) == "true",
             mend=annotations.get(DRIFT_ANNOTATION) != "report",
+            health=taught.health if taught is not None else ailment_of,
+            follows=asked.follows if resource in NAMEABLE else Follows.NEVER,
         )
+
+    def needs(self, source: Obj) -> Needs:
+        """Say what the pods of a workload name, and whether that follows the workload into the clusters."""
+        named = named_by(source)
+        if not named or not self.admits(source):
+            return NO_NEEDS
+        return Needs(named, brings_along(source, self._policies))
 
     def reported(self, source: Obj, report: Report, now: str) -> Obj:
         """Put a report into the object's own status, or into the annotation of a kind that has no conditions."""
         resource = self._by_gvk[gvk(source)]
         result = dict(source)
         taught = self._taught.get(resource)
-        status = aggregate(resource, source, report, now)
-        if status is None and taught is not None:
-            status = taught_status(taught.status, source, report, now)
+        status, trouble = aggregate(resource, source, report, now), report.trouble
+        if status is None and taught is not None and (made := taught_status(taught.status, source, report, now)):
+            status, trouble = made.status, trouble or made.trouble
         if status is not None:
             result["status"] = status
-        return result if tells_by_condition(resource) else _annotated(result, report.trouble)
+        return result if tells_by_condition(resource) else _annotated(result, trouble)
+
+    def records(self, _source: Obj, _report: Report, _now: str) -> Iterable[Record]:
+        """Say that a plain object's own status tells everything."""
+        return ()
 
     def refused(self, source: Obj, problem: Problem, now: str) -> Obj:
         """Say in the object why it cannot be placed."""
@@ -132,15 +176,17 @@ class NativeDoor:
 
     def marks(self, source: Obj, report: Report | None) -> Mark | None:
         """Say which other object has to know of this one: the workload that an autoscaler scales."""
-        if self._by_gvk.get(gvk(source)) != AUTOSCALERS:
-            return None
-        target = dig(source, "spec", "scaleTargetRef", default={})
-        resource = next((each for each in (DEPLOYMENTS, REPLICASETS) if each.kind == target.get("kind")), None)
-        if resource is None or not target.get("name"):
-            return None
-        clusters = [row.cluster for row in report.rows if row.wanted is not None] if report is not None else None
-        text = autoscaled_clusters(clusters) if clusters else None
-        return Mark(Ref(resource, Key(namespace_of(source), target["name"])), AUTOSCALED_ANNOTATION, text)
+        return scaling_mark(source, report) if self._by_gvk.get(gvk(source)) == AUTOSCALERS else None
+
+
+def _lessons(
+    kinds: Sequence[Resource], taught: Sequence[FederatedKind], teachings: Sequence[Teaching]
+) -> dict[Resource, Lesson]:
+    """Return what is known of kinds beyond what everybody knows."""
+    in_python = by_kind(teachings)
+    known = {kind: FederatedKind(kind) for kind in kinds if kind.group_resource in in_python}
+    known |= {each.resource: each for each in taught if not why_never(each.resource)}
+    return {resource: learn(kind, in_python.get(resource.group_resource)) for resource, kind in known.items()}
 
 
 def _same(before: list[Obj], after: list[Obj]) -> bool:

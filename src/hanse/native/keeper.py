@@ -1,7 +1,7 @@
-"""Letting go of kinds: a FederatedKind stays until no object of its kind is held by the engine any more.
+"""Looking after FederatedKinds: what of them could not be understood, and that none goes before its kind is let go.
 
-Without that, an object whose kind is no longer followed could never be deleted: its finalizer would wait for an engine
-that does not look at it.
+An object whose kind is no longer followed could never be deleted: its finalizer would wait for an engine that does not
+look at it. So a FederatedKind stays until no object of its kind is held by the engine any more.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from hanse.api.federated_kinds import FEDERATED_KINDS, KIND_FINALIZER, parse_fed
 from hanse.api.names import FINALIZER
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
+from hanse.kube.conditions import condition, merge_conditions
 from hanse.kube.controller import Controller
 from hanse.kube.errors import NotFound
-from hanse.kube.manifest import Key, Obj, finalizers_of, is_deleting, with_finalizer, without_finalizer
+from hanse.kube.manifest import Key, Obj, dig, finalizers_of, is_deleting, with_finalizer, without_finalizer
+from hanse.kube.runtime import timestamp
+from hanse.propagation.teaching import learn
 
 _AGAIN_SECONDS = 1.0
 
 
 class KindKeeper:
-    """Holds every FederatedKind until its kind is let go."""
+    """Says whether every FederatedKind is understood, and holds it until its kind is let go."""
 
     def __init__(self, host: Client) -> None:
         self._host = host
@@ -46,6 +49,10 @@ class KindKeeper:
         if not is_deleting(kind):
             if not held:
                 await self._write(with_finalizer(kind, KIND_FINALIZER))
+                return None
+            told = understood(kind, timestamp(self._host.runtime.now()))
+            if told != kind:
+                await self._write(told, subresource="status")
             return None
         if not held:
             return None
@@ -62,9 +69,18 @@ class KindKeeper:
             return False
         return any(FINALIZER in finalizers_of(obj) for obj in listed.items)
 
-    async def _write(self, kind: Obj) -> None:
+    async def _write(self, kind: Obj, *, subresource: str = "") -> None:
         try:
-            written = await self._host.update(FEDERATED_KINDS, kind)
+            written = await self._host.update(FEDERATED_KINDS, kind, subresource=subresource)
         except NotFound:
             return
         self._kinds.remember(written)
+
+
+def understood(kind: Obj, now: str) -> Obj:
+    """Return a FederatedKind whose status says whether everything that it teaches is understood."""
+    problems = learn(parse_federated_kind(kind)).problems
+    text = "; ".join(problems) if problems else "everything that it teaches is understood"
+    told = condition("Understood", not problems, "NotUnderstood" if problems else "Understood", text)
+    before = dig(kind, "status", "conditions", default=[])
+    return {**kind, "status": {**(kind.get("status") or {}), "conditions": merge_conditions(before, [told], now)}}

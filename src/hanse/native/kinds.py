@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hanse.api.names import FEDERATE_ANNOTATION, SYSTEM_NAMESPACE
+from hanse.api.kubefed.forms import GROUPS as KUBEFED_GROUPS
+from hanse.api.names import AGENT_NAMESPACE_PREFIX, FEDERATE_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.api.plain_kinds import (
     AUTOSCALERS,
     CLAIMS,
@@ -79,8 +80,7 @@ _OWN_GROUPS = frozenset(
         "hanse.dev",
         "clusterregistry.k8s.io",
         "federation",
-        "core.kubefed.io",
-        "core.kubefed.k8s.io",
+        *KUBEFED_GROUPS,
         "multicluster.admiralty.io",
         "shipper.booking.com",
     }
@@ -128,4 +128,4 @@ def _is_furniture(obj: Obj) -> bool:
 
 
 def _is_reserved(namespace: str) -> bool:
-    return namespace.startswith("kube-") or namespace == SYSTEM_NAMESPACE
+    return namespace.startswith(("kube-", AGENT_NAMESPACE_PREFIX)) or namespace == SYSTEM_NAMESPACE

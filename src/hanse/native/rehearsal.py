@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
 from hanse.api.federated_kinds import FEDERATED_KINDS
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
-from hanse.kube.manifest import Obj, labels_of, name_of
+from hanse.kube.manifest import Obj, key_of, labels_of, name_of
 from hanse.kube.resources import Resource, gvk
 from hanse.native.door import NativeDoor
 from hanse.placement.ask import Placement
 from hanse.placement.decision import Decision
+from hanse.propagation.door import keyed
 from hanse.propagation.explanation import ClusterExplanation, explain
-from hanse.propagation.intent import Intent, Problem
+from hanse.propagation.intent import Follows, Intent, Problem, Ref
 from hanse.propagation.planning import Observation, Planned, plan
+from hanse.propagation.rehearsing import Onlooker
 
 PolicyFunction: TypeAlias = Callable[[Obj], Placement]
 
@@ -72,12 +75,13 @@ class Federation:
     def __init__(self, clusters: Sequence[Cluster], policies: Iterable[Obj] = (), now: float = 0.0) -> None:
         self.clusters = list(clusters)
         self._now = now
+        self._beside: tuple[Obj, ...] = ()
         inputs = (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES, FEDERATED_KINDS)
         known: dict[Resource, list[Obj]] = {resource: [] for resource in inputs}
         by_kind = {resource.kind: resource for resource in inputs}
         for policy in policies:
             known[by_kind[policy["kind"]]].append(policy)
-        self._door = NativeDoor().informed(known)
+        self._door = NativeDoor().informed(keyed(known))
 
     def federates(self, source: Obj) -> bool:
         """Tell whether an object would go into members at all."""
@@ -91,15 +95,36 @@ class Federation:
         intent = self._door.translate(source)
         if isinstance(intent, Problem):
             return Rehearsed(source, problem=intent.message)
+        ref = Ref(intent.resource, intent.key)
         if policy is not None:
-            intent = replace(intent, placement=policy(source), sources=(f"the function {policy.__name__}",))
+            told = (f"the function {policy.__name__}",)
+            intent = replace(intent, placement=policy(source), sources=told, follows=Follows.NEVER)
+        intent = self._onlooker.accompanied(ref, intent)
+        return Rehearsed(source, intent, self._plan(ref, intent))
+
+    def beside(self, objects: Iterable[Obj]) -> Federation:
+        """Return the same federation with these objects in it, so that what their pods name follows them."""
+        peopled = Federation(self.clusters, now=self._now)
+        peopled._door = self._door
+        peopled._beside = (*self._beside, *objects)
+        return peopled
+
+    @cached_property
+    def _onlooker(self) -> Onlooker:
+        kinds = {(kind.group, kind.version, kind.kind): kind for kind in self._door.resources}
+        found = {Ref(kinds[gvk(obj)], key_of(obj)): obj for obj in self._beside if gvk(obj) in kinds}
+        nothing = {cluster.name: _NOTHING_THERE for cluster in self.clusters}
+        return Onlooker(self._door, self.clusters, found, dict.fromkeys(found, nothing), self._plan, in_the_end=True)
+
+    def _plan(self, _ref: Ref, intent: Intent) -> Planned:
         observed = {cluster.name: _NOTHING_THERE for cluster in self.clusters}
-        return Rehearsed(source, intent, plan(intent, self.clusters, observed, now=self._now))
+        return plan(intent, self.clusters, observed, now=self._now)
 
     def without(self, *names: str) -> Federation:
         """Return the same federation after it lost clusters."""
         lost = Federation([], now=self._now)
         lost._door = self._door
+        lost._beside = self._beside
         lost.clusters = [
             replace(each, ready=False, offline=True, why="it was lost") if each.name in names else each
             for each in self.clusters

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import yaml
 
-from hanse.api.names import SYSTEM_NAMESPACE
+from hanse.api.names import AGENT_NAMESPACE_PREFIX, SYSTEM_NAMESPACE
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError
 from hanse.kube.events import EventRecorder
@@ -191,7 +191,7 @@ def webhook_manifest(url: str, ca_bundle: str) -> Obj:
 
 
 def _is_own(namespace: str) -> bool:
-    return namespace == SYSTEM_NAMESPACE or namespace.startswith("kube-")
+    return namespace == SYSTEM_NAMESPACE or namespace.startswith(("kube-", AGENT_NAMESPACE_PREFIX))
 
 
 def _annotating(obj: Obj, annotations: dict[str, str]) -> Obj:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from hanse.api.names import PREFIX
 from hanse.kube.manifest import Obj, annotations_of, labels_of, name_of, namespace_of
@@ -57,12 +58,14 @@ def _less(fields: Obj, path: tuple[str, ...]) -> Obj:
 
 def without_nulls(value: Obj) -> Obj:
     """Drop fields that are null: they say nothing, and an apply would claim them."""
-    return {name: _clean(inner) for name, inner in value.items() if inner is not None}
+    return {
+        name: _clean(inner) if isinstance(inner, dict | list) else inner
+        for name, inner in value.items()
+        if inner is not None
+    }
 
 
-def _clean(value: object) -> object:
-    if isinstance(value, dict):
-        return without_nulls(value)
-    if isinstance(value, list):
-        return [_clean(item) for item in value]
-    return value
+def _clean(nested: Any) -> Any:
+    if isinstance(nested, dict):
+        return without_nulls(nested)
+    return [_clean(item) if isinstance(item, dict | list) else item for item in nested]

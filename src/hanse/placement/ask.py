@@ -121,13 +121,24 @@ class Rollout:
 
 
 @dataclass(frozen=True, slots=True)
+class Company:
+    """Where the work is that an object follows: the clusters, each with the sentence that says so.
+
+    Of the `uncertain` ones that cannot be told; whatever they hold is left alone.
+    """
+
+    there: tuple[tuple[str, str], ...] = ()
+    uncertain: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Placement:
     """Everything that may be asked; the default is every cluster, and replicas divided equally.
 
     `requests` is what one replica needs: with it no cluster gets more than it has room for. Work that runs
     `at_most_once` is taken from its old place before it begins in a new one. Without a `rollout` a changed template
     reaches every cluster at once. `forbidden` are clusters that whoever asks may not use, each with the sentence that
-    says so; what they hold already stays as it is.
+    says so; what they hold already stays as it is. What has `company` goes only where that is.
     """
 
     clusters: ClusterTerm = field(default_factory=ClusterTerm)
@@ -140,14 +151,19 @@ class Placement:
     at_most_once: bool = False
     rollout: Rollout | None = None
     forbidden: tuple[tuple[str, str], ...] = ()
+    company: Company | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What some clusters get differently: a JSON patch on the manifest that is rendered for them."""
+    """What some clusters get differently: a JSON patch on the manifest that is rendered for them.
+
+    A `problem` says why there is no such patch; the clusters then keep what they have.
+    """
 
     clusters: ClusterTerm
     patch: tuple[Obj, ...]
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

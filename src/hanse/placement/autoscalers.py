@@ -52,6 +52,17 @@ class _Pool:
     givers: list[_Row] = field(default_factory=list)
 
 
+def with_headroom(asked: Limits, clusters: int, spare_clusters: int) -> Limits:
+    """Return the limits of which, evenly divided, enough is left without `spare_clusters` of the clusters.
+
+    Where there are no more clusters than that, nothing can be spared and the limits stay.
+    """
+    left = clusters - spare_clusters
+    if not spare_clusters or left < 1:
+        return asked
+    return Limits(-(-asked.min_replicas // left) * clusters, -(-asked.max_replicas // left) * clusters)
+
+
 def divide_autoscaler(
     asked: Limits, clusters: Sequence[str], seen: Mapping[str, Autoscaler], *, now: float
 ) -> dict[str, Limits]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import overload
 
@@ -37,7 +37,7 @@ class Decision:
 
     `unplaced` replicas find no place; `remedy` says what would give them one. `until` is the moment at which time
     alone changes the decision, None where it does not. `withheld` replicas are given to nobody, since a lost cluster
-    may still run them.
+    may still run them. `overflow` replicas wait for room in a cluster, beside as many elsewhere.
     """
 
     verdicts: Sequence[Verdict]
@@ -46,6 +46,7 @@ class Decision:
     remedy: str = "raise a cluster's maxReplicas or weight"
     until: float | None = None
     withheld: Mapping[str, int] = field(default_factory=dict)
+    overflow: Mapping[str, int] = field(default_factory=dict)
 
     def chosen(self) -> list[str]:
         """Return the names of the clusters that shall have the object."""
@@ -95,10 +96,8 @@ class Verdicts(Sequence[Verdict]):
 
     def _tell(self) -> tuple[Verdict, ...]:
         if self._told is None:
-            asked, why = _asked(self._work)
-            self._told = tuple(
-                _verdict(self._work, self._choice, slot, why if asked >> slot & 1 else ()) for slot in range(len(self))
-            )
+            why = _asked(self._work)
+            self._told = tuple(_verdict(self._work, self._choice, slot, why(slot)) for slot in range(len(self)))
         return self._told
 
 
@@ -122,6 +121,7 @@ def decide(
         choice.shares.remedy,
         choice.until,
         withheld,
+        {fleet.names[slot]: extra for slot, extra in choice.shares.overflow.items() if choice.chosen >> slot & 1},
     )
 
 
@@ -170,11 +170,15 @@ def _verdict(work: Work, choice: Choice, slot: int, asked: tuple[str, ...]) -> V
     return Verdict(name, True, count, (*reasons, choice.shares.tell(slot)), unwanted=unwanted)
 
 
-def _asked(work: Work) -> tuple[int, tuple[str, ...]]:
-    """Return the clusters that were asked for, and why they are among those."""
+def _asked(work: Work) -> Callable[[int], tuple[str, ...]]:
+    """Return what says of a cluster why it is among those that were asked for; nothing of the others."""
+    if work.placement.company is not None:
+        there = dict(work.placement.company.there)
+        return lambda slot: (there[work.fleet.names[slot]],) if work.fleet.names[slot] in there else ()
     term = work.placement.clusters
     if term.selector.requirements:
         why = "the cluster selector matches its labels"
     else:
         why = "it is named" if term.names is not None else "every cluster is selected"
-    return work.fleet.within(term), (why,)
+    asked = work.fleet.within(term)
+    return lambda slot: (why,) if asked >> slot & 1 else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hanse.placement.apportionment import apportion
 from hanse.placement.ask import Aggregated, ByCapacity, ByFreeCapacity, Duplicated, Equally, Weighted
@@ -17,7 +17,8 @@ Limit = Callable[[int], int | None]
 class Shares:
     """Replicas by slot, how many found no place, and the sentences for both.
 
-    `unwanted` are the clusters that get nothing because nobody gave them a weight.
+    `unwanted` are the clusters that get nothing because nobody gave them a weight. `overflow` is what of its replicas a
+    cluster has turned out not to hold: they wait there for room, beside as many elsewhere.
     """
 
     counts: dict[int, int] = field(default_factory=dict)
@@ -25,6 +26,7 @@ class Shares:
     tell: Tell = lambda _slot: ""
     remedy: str = ""
     unwanted: int = 0
+    overflow: dict[int, int] = field(default_factory=dict)
 
 
 _NO_ROOM = "the chosen clusters have no more room; let more clusters be chosen, free capacity or ask for less a replica"
@@ -32,6 +34,26 @@ _NO_ROOM = "the chosen clusters have no more room; let more clusters be chosen, 
 
 def divide(work: Work, slots: Sequence[int], total: int, frozen: int = 0) -> Shares:
     """Divide `total` over clusters; those that are frozen get no more than they hold."""
+    shares = _divided(work, slots, total, frozen)
+    if not work.state.estimated or not isinstance(work.placement.division, Equally | Weighted | ByCapacity):
+        return shares
+    return _overflowing(shares, _divided(work.unestimated, slots, total, frozen))
+
+
+def _overflowing(shares: Shares, unlimited: Shares) -> Shares:
+    """Leave with a full cluster what it would have if it were not: should it find room, it is known by that."""
+    more = {slot: unlimited.counts[slot] - count for slot, count in shares.counts.items()}
+    overflow = {slot: extra for slot, extra in more.items() if extra > 0}
+    counts = {slot: count + overflow.get(slot, 0) for slot, count in shares.counts.items()}
+
+    def tell(slot: int) -> str:
+        extra = overflow.get(slot, 0)
+        return f"{shares.tell(slot)}; {extra} more wait there for room" if extra else shares.tell(slot)
+
+    return replace(shares, counts=counts, tell=tell, overflow=overflow)
+
+
+def _divided(work: Work, slots: Sequence[int], total: int, frozen: int) -> Shares:
     limits = _limits(work, slots, frozen)
     match work.placement.division:
         case Preferences() as preferences:
@@ -95,7 +117,8 @@ def _by_planner(work: Work, slots: Sequence[int], total: int, preferences: Prefe
         return f"of {total} replicas the preferences ({', '.join(parts)}) give it {counts[slot]}{more}"
 
     unwanted = sum(1 << slot for slot in slots if preferences.of(names[slot]) is None)
-    return Shares(counts, plan.unplaced, tell, "raise a cluster's maxReplicas or weight", unwanted)
+    overflow = {slot: plan.overflow[names[slot]] for slot in slots if names[slot] in plan.overflow}
+    return Shares(counts, plan.unplaced, tell, "raise a cluster's maxReplicas or weight", unwanted, overflow)
 
 
 def _duplicated(work: Work, slots: Sequence[int], total: int, frozen: int) -> Shares:
@@ -118,7 +141,8 @@ def _equally(work: Work, slots: Sequence[int], total: int, limits: list[int | No
     full = _full(slots, counts, limits)
 
     def tell(slot: int) -> str:
-        count = f"{total} replicas divided equally over {len(slots)} ready clusters give it {counts[slot]}"
+        ready = "1 ready cluster" if len(slots) == 1 else f"{len(slots)} ready clusters"
+        count = f"{total} replicas divided equally over {ready} give it {counts[slot]}"
         return f"{count}, which is all it can take" if slot in full else count
 
     return Shares(counts, total - sum(counts.values()), tell, _NO_ROOM)

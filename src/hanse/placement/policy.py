@@ -50,6 +50,7 @@ class Policy:
     priority: int = 0
     respect_capacity: bool = False
     overrides: tuple[Override, ...] = ()
+    dependencies_follow: bool = False
     problem: str = ""
 
     def __str__(self) -> str:
@@ -84,6 +85,11 @@ class Policies:
                 kinds.setdefault(kind, []).append(policy)
         return kinds
 
+    @cached_property
+    def any_dependencies_follow(self) -> bool:
+        """Whether any policy has what workloads name follow them."""
+        return any(policy.dependencies_follow for policy in self.policies)
+
     def of(self, obj: Obj) -> Matched:
         """Find the policy that counts for an object."""
         candidates = {id(each): each for kind in (obj.get("kind", ""), "*") for each in self._by_kind.get(kind, ())}
@@ -115,6 +121,7 @@ def read_policy(obj: Obj) -> Policy:
             priority=priority if isinstance(priority, int) else 0,
             respect_capacity=dig(spec, "respectCapacity", default=False) is True,
             overrides=overrides_of(spec),
+            dependencies_follow=dig(spec, "dependencies") == "Follow",
         )
     except PolicyError as error:
         return Policy(*head, priority=priority if isinstance(priority, int) else 0, problem=str(error))

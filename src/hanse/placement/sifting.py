@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hanse.placement.ask import ClusterTerm
+from hanse.placement.ask import ClusterTerm, Company
 from hanse.placement.candidate import Candidate, Taint, Toleration
 from hanse.placement.cluster_selector import in_words
 from hanse.placement.work import Refused, Work
 
 # A cordon is tolerated like any taint, as Kubernetes has it for nodes.
 CORDON = Taint("cluster.hanse.dev/unschedulable")
+ALONE = "nothing that it follows is there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,10 @@ def sift(work: Work, returning: int = 0) -> Sifted:
         # What was placed by somebody who may is neither changed nor taken away by somebody who may not.
         refused.append(Refused(denied, lambda slot: forbidden[fleet.names[slot]], keep=True))
         asked &= ~denied
+    if work.placement.company is not None:
+        apart = _apart(work, asked, work.placement.company)
+        refused += apart
+        asked &= ~sum(each.clusters for each in apart)
     lost = asked & (fleet.refused | fleet.named(work.state.refusals))
     waiting, until = _waiting(work, lost)
     if lost:
@@ -68,6 +73,22 @@ def sift(work: Work, returning: int = 0) -> Sifted:
         judged.avoided,
         min(moments, default=None),
     )
+
+
+def _apart(work: Work, asked: int, company: Company) -> list[Refused]:
+    """Leave out, each once, the clusters in which nothing is that the object follows, or of which that is not known."""
+    fleet, unsure = work.fleet, dict(company.uncertain)
+    there = fleet.named(name for name, _ in company.there)
+    uncertain = asked & fleet.named(unsure) & ~there
+    alone = asked & ~there & ~uncertain
+    # Where work moves by itself, what follows it does too; only what a person began counts as taken away by a change.
+    moving = alone if work.disturbed else alone & (fleet.tainted | fleet.cordoned)
+    found = [
+        Refused(uncertain, lambda slot: unsure[fleet.names[slot]], keep=True),
+        Refused(moving, lambda _slot: ALONE),
+        Refused(alone & ~moving, lambda _slot: ALONE, unwanted=True),
+    ]
+    return [each for each in found if each.clusters]
 
 
 def outside(candidate: Candidate, term: ClusterTerm) -> str:

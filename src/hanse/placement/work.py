@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from hanse.placement.ask import ByCapacity, ByFreeCapacity, Placement, State
@@ -71,6 +71,11 @@ class Work:
     def steady_from(self, slot: int) -> float:
         """Return the moment from which a cluster that came back counts like any other."""
         return (self.fleet[slot].returned or 0.0) + self.placement.failover.fail_back_after
+
+    @property
+    def unestimated(self) -> Work:
+        """The same work without what clusters turned out to hold."""
+        return replace(self, state=replace(self.state, estimated={}))
 
     @cached_property
     def hashes(self) -> tuple[int, ...]:

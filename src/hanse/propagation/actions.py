@@ -6,17 +6,34 @@ there, deletion names the uid, apply touches only the fields that were rendered.
 
 from __future__ import annotations
 
-from hanse.api.names import ADOPT_ANNOTATION, MANAGED_LABEL, OWNER_ANNOTATION, RENDERED_ANNOTATION
+from hanse.api.names import ADOPT_ANNOTATION, MANAGED_LABELS, OWNER_ANNOTATION, RENDERED_ANNOTATION
 from hanse.kube.client import Client, PatchType
 from hanse.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from hanse.kube.manifest import Key, Obj, annotations_of, is_deleting, version_of
 from hanse.kube.resources import Resource
-from hanse.propagation.comparison import Action, Apply, Create, Delete, Refuse, Release, Renumber, Revise
+from hanse.propagation.comparison import Action, Apply, Create, Delete, Refuse, Release, Renumber, Revise, declined_by
 from hanse.propagation.ownership import claimed, is_creation, outlives_apply
 
 
 class Refused(Exception):
-    """A member's object cannot be brought to what it shall be; the sentence says why."""
+    """A member's object cannot be brought to what it shall be; the sentence says why, `reason` in one word."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def failure_of(action: Action) -> str:
+    """Return in one word what went wrong where an action could not be carried out."""
+    match action:
+        case Create():
+            return "CreationFailed"
+        case Delete():
+            return "DeletionFailed"
+        case Release():
+            return "LabelRemovalFailed"
+        case _:
+            return "UpdateFailed"
 
 
 async def carry_out(action: Action, client: Client, resource: Resource, key: Key) -> Obj | None:
@@ -30,13 +47,13 @@ async def carry_out(action: Action, client: Client, resource: Resource, key: Key
             return await _revise(client, resource, key, whole, otherwise)
         case Renumber(uid, patch):
             return await _renumber(client, resource, key, uid, patch)
-        case Delete(uid, version):
-            return await _delete(client, resource, key, uid, version)
+        case Delete():
+            return await _delete(client, resource, key, action)
         case Release(uid):
             await _release(client, resource, key, uid)
             return None
-        case Refuse(message):
-            raise Refused(message)
+        case Refuse(message, reason):
+            raise Refused(message, reason)
 
 
 async def _create(client: Client, resource: Resource, key: Key, manifest: Obj, *, adopt: bool) -> Obj | None:
@@ -46,7 +63,8 @@ async def _create(client: Client, resource: Resource, key: Key, manifest: Obj, *
         if not adopt:
             raise Refused(
                 "an object of this name is there already and is not Hanse's; delete or rename it, or take it over with "
-                f'the annotation {ADOPT_ANNOTATION}: "true" on the federation\'s object'
+                f'the annotation {ADOPT_ANNOTATION}: "true" on the federation\'s object',
+                "AlreadyExists",
             ) from error
     return await _adopt(client, resource, key, manifest)
 
@@ -55,9 +73,16 @@ async def _adopt(client: Client, resource: Resource, key: Key, manifest: Obj) ->
     """Take over an object that is nobody's copy: fields that were not rendered stay, and pods run on."""
     live = await client.get(resource, key.name, key.namespace)
     if owner := annotations_of(live).get(OWNER_ANNOTATION):
-        raise Refused(f"an object of this name is there already and is the copy of another object, {owner}")
+        raise Refused(
+            f"an object of this name is there already and is the copy of another object, {owner}", "AlreadyExists"
+        )
     if is_deleting(live):
-        raise Refused("an object of this name is there already and is being deleted")
+        raise Refused("an object of this name is there already and is being deleted", "WaitingForRemoval")
+    if label := declined_by(live):
+        raise Refused(
+            f'an object of this name is there already and is labelled {label}: "false"; it is left alone',
+            "ManagedLabelFalse",
+        )
     return await client.apply(resource, manifest)
 
 
@@ -95,10 +120,18 @@ async def _claim(client: Client, resource: Resource, key: Key, manifest: Obj) ->
     await client.patch(resource, key.name, patch, key.namespace, patch_type=PatchType.JSON)
 
 
-async def _delete(client: Client, resource: Resource, key: Key, uid: str, version: str) -> Obj | None:
+async def _delete(client: Client, resource: Resource, key: Key, action: Delete) -> Obj | None:
     """Delete what was judged; Conflict says that it has changed since and must be judged again."""
     try:
-        return await client.delete(resource, key.name, key.namespace, uid=uid, version=version)
+        return await client.delete(
+            resource,
+            key.name,
+            key.namespace,
+            uid=action.uid,
+            version=action.version,
+            propagation=action.removal.propagation,
+            grace_seconds=action.removal.grace_seconds,
+        )
     except NotFound:
         return None
 
@@ -106,7 +139,7 @@ async def _delete(client: Client, resource: Resource, key: Key, uid: str, versio
 async def _release(client: Client, resource: Resource, key: Key, uid: str) -> None:
     marks = {
         "uid": uid,
-        "labels": {MANAGED_LABEL: None},
+        "labels": dict.fromkeys(MANAGED_LABELS),
         "annotations": {OWNER_ANNOTATION: None, RENDERED_ANNOTATION: None},
     }
     try:

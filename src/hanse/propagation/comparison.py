@@ -9,11 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hanse.api.names import OWNER_ANNOTATION
-from hanse.kube.manifest import Obj, annotations_of, dig, is_deleting, uid_of, version_of
+from hanse.api.names import MANAGED_LABELS, OWNER_ANNOTATION
+from hanse.kube.manifest import Obj, annotations_of, dig, is_deleting, labels_of, uid_of, version_of
 from hanse.kube.schemas import Schema
 from hanse.propagation.rendering import owned_by, rendered_digest
 from hanse.propagation.revision import revised
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """How a copy is deleted: what becomes of what it owns, and how long it has to end."""
+
+    propagation: str = "Background"
+    grace_seconds: int | None = None
+
+
+DELETED = Removal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +33,8 @@ class Present:
 
     A `shared` one (a namespace) is used as it is where the member already has its own. Where `mend` is False, what
     somebody changed in the member stays until the manifest itself changes. The member keeps what it has in the fields
-    to `retain`. With `adopt` an object of that name that is nobody's copy becomes this one's.
+    to `retain`. With `adopt` an object of that name that is nobody's copy becomes this one's; the copies of sources
+    from which it `inherits` are its own.
     """
 
     manifest: Obj
@@ -31,6 +43,7 @@ class Present:
     mend: bool = True
     retain: tuple[tuple[str, ...], ...] = ()
     adopt: bool = False
+    inherits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +52,16 @@ class Kept:
 
     source_uid: str
     numbers: tuple[tuple[tuple[str, ...], int], ...] = ()
+    inherits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A member shall no longer have the copy of that source."""
+    """A member shall no longer have the copy of that source, which is removed in this way."""
 
     source_uid: str
+    inherits: tuple[str, ...] = ()
+    removal: Removal = DELETED
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +112,7 @@ class Delete:
 
     uid: str
     version: str
+    removal: Removal = DELETED
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +124,10 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Do nothing, and say why."""
+    """Do nothing, and say why: in a sentence, and in one word."""
 
     message: str
+    reason: str
 
 
 Action = Create | Apply | Revise | Renumber | Delete | Release | Refuse
@@ -126,20 +144,22 @@ def compare(
     if isinstance(wanted, Kept):
         return _renumber(wanted, observed)
     if not isinstance(wanted, Present):
-        if observed is None or not owned_by(observed, wanted.source_uid) or is_deleting(observed):
+        if observed is None or not is_copy(wanted, observed) or is_deleting(observed):
             return None
         if isinstance(wanted, Released):
             return Release(uid_of(observed))
-        return Delete(uid_of(observed), version_of(observed))
+        return Delete(uid_of(observed), version_of(observed), wanted.removal)
     if observed is None:
         return Create(wanted.manifest, wanted.adopt)
-    if not owned_by(observed, wanted.source_uid):
+    if not is_copy(wanted, observed):
         if wanted.shared:
             return None
         owner = annotations_of(observed).get(OWNER_ANNOTATION, "somebody else")
-        return Refuse(f"an object of this name is there already and belongs to {owner}")
+        return Refuse(f"an object of this name is there already and belongs to {owner}", "AlreadyExists")
     if is_deleting(observed):
-        return Refuse("its former copy is still being deleted")
+        return Refuse("its former copy is still being deleted", "WaitingForRemoval")
+    if label := declined_by(observed):
+        return Refuse(f'it is labelled {label}: "false" in the cluster and is left alone', "ManagedLabelFalse")
     same_rendering = rendered_digest(observed) == rendered_digest(wanted.manifest)
     if same_rendering and (not wanted.mend or covers(observed, wanted.manifest, schema)):
         return None
@@ -150,8 +170,20 @@ def compare(
     return Revise(revised(observed, before, wanted.manifest, schema), apply)
 
 
+def declined_by(observed: Obj) -> str:
+    """Return the label by which somebody in a member keeps an object for themselves, "" where there is none."""
+    labels = labels_of(observed)
+    return next((label for label in MANAGED_LABELS if labels.get(label) == "false"), "")
+
+
+def is_copy(wanted: Wanted, observed: Obj) -> bool:
+    """Tell whether a member's object is the one that a wish speaks of."""
+    inherits = () if isinstance(wanted, Released) else wanted.inherits
+    return owned_by(observed, wanted.source_uid, inherits)
+
+
 def _renumber(kept: Kept, observed: Obj | None) -> Renumber | None:
-    if observed is None or not owned_by(observed, kept.source_uid) or is_deleting(observed):
+    if observed is None or not is_copy(kept, observed) or is_deleting(observed):
         return None
     patch: Obj = {}
     for path, number in kept.numbers:
@@ -168,9 +200,25 @@ def covers(observed: Any, rendered: Any, schema: Schema | None) -> bool:
     if isinstance(rendered, dict):
         if not isinstance(observed, dict):
             return not rendered and observed is None
-        return all(covers(observed.get(name), value, schema and schema.child(name)) for name, value in rendered.items())
+        return _covers_fields(observed, rendered, schema)
     if isinstance(rendered, list):
         return _covers_list(observed, rendered, schema)
+    return _is_same(observed, rendered)
+
+
+def _covers_fields(observed: Obj, rendered: Obj, schema: Schema | None) -> bool:
+    # Every copy passes here after every write: only what is nested is worth a call and a look at the schema.
+    for name, value in rendered.items():
+        have = observed.get(name)
+        if isinstance(value, dict | list):
+            if not covers(have, value, None if schema is None else schema.child(name)):
+                return False
+        elif not _is_same(have, value):
+            return False
+    return True
+
+
+def _is_same(observed: Any, rendered: Any) -> bool:
     if rendered is None:
         return True
     return bool(observed == rendered) and isinstance(observed, bool) == isinstance(rendered, bool)

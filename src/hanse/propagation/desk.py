@@ -18,6 +18,7 @@ class Desk:
     def __init__(self) -> None:
         self._wanted: dict[Ref, dict[str, Wanted]] = {}
         self._troubles: dict[Ref, dict[str, str]] = {}
+        self._reasons: dict[Ref, dict[str, str]] = {}
         self._on_wanted: Callable[[str, Ref], None] = lambda _cluster, _ref: None
         self._confirmed: dict[Ref, set[str]] = {}
         self._on_outcome: Callable[[Ref], None] = lambda _ref: None
@@ -47,6 +48,8 @@ class Desk:
             if before.get(cluster) is not wish:
                 self._confirmed.get(ref, set()).discard(cluster)
                 self._on_wanted(cluster, ref)
+        for cluster in before.keys() - kept.keys():
+            self._on_wanted(cluster, ref)
 
     def wanted(self, cluster: str, ref: Ref) -> Wanted | None:
         """Return what a cluster shall have; None says nothing about it."""
@@ -56,15 +59,22 @@ class Desk:
         """Return what every cluster shall have of one source object."""
         return self._wanted.get(ref, {})
 
+    def knows(self, ref: Ref) -> bool:
+        """Tell whether it was said what the clusters shall have of a source object."""
+        return ref in self._wanted
+
     def refs(self) -> list[Ref]:
         """Return every source object on the desk."""
         return list(self._wanted)
 
     def forget(self, ref: Ref) -> None:
         """Take a source object off the desk."""
-        self._wanted.pop(ref, None)
+        wishes = self._wanted.pop(ref, {})
         self._troubles.pop(ref, None)
+        self._reasons.pop(ref, None)
         self._confirmed.pop(ref, None)
+        for cluster in wishes:
+            self._on_wanted(cluster, ref)
 
     def confirm(self, cluster: str, ref: Ref) -> None:
         """Say that a cluster was asked and has no copy, or one that is no longer Hanse's."""
@@ -88,11 +98,16 @@ class Desk:
         """Return what stands in the way in a cluster, "" where nothing does."""
         return self._troubles.get(ref, {}).get(cluster, "")
 
-    def report(self, cluster: str, ref: Ref, trouble: str) -> None:
+    def reason(self, cluster: str, ref: Ref) -> str:
+        """Return the trouble in a cluster in one word, "" where there is none."""
+        return self._reasons.get(ref, {}).get(cluster, "") if self.trouble(cluster, ref) else ""
+
+    def report(self, cluster: str, ref: Ref, trouble: str, reason: str = "") -> None:
         """Say how it went in a cluster; only news is passed on."""
         if ref not in self._wanted or self.trouble(cluster, ref) == trouble:
             return
         self._troubles.setdefault(ref, {})[cluster] = trouble
+        self._reasons.setdefault(ref, {})[cluster] = reason
         self._on_outcome(ref)
 
 

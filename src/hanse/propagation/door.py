@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hanse.kube.manifest import Obj
+from hanse.kube.cache import Change
+from hanse.kube.manifest import Key, Obj, key_of
 from hanse.kube.resources import Resource
+from hanse.propagation.comparison import DELETED, Removal
+from hanse.propagation.dependencies import Needs
 from hanse.propagation.intent import Intent, Problem, Ref
+from hanse.propagation.records import Record
 from hanse.propagation.report import Report
+
+Inputs = Mapping[Resource, Mapping[Key, Obj]]
+
+
+def keyed(objects: Mapping[Resource, Iterable[Obj]]) -> Inputs:
+    """Return inputs by key from a list of each kind."""
+    return {resource: {key_of(obj): obj for obj in listed} for resource, listed in objects.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An annotation on another source object; None as its text takes it away."""
+    """An annotation on a source object; None as its text takes it away. Others have to be written `before` it."""
 
     ref: Ref
     annotation: str
     text: str | None
+    before: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """Sources that have to be looked at again: these, all of the door in a namespace, or simply all of it.
+
+    With `everything` the door itself has to be informed anew; otherwise it looks its inputs up when it needs them.
+    """
+
+    refs: tuple[Ref, ...] = ()
+    namespace: str = ""
+    everything: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Farewell:
+    """What becomes of the copies when their source is deleted: left behind, or removed in this way."""
+
+    orphan: bool = False
+    removal: Removal = DELETED
 
 
 class Door(Protocol):
     """Translates the objects of some kinds; pure throughout."""
+
+    @property
+    def name(self) -> str:
+        """What people call the door."""
 
     @property
     def resources(self) -> Sequence[Resource]:
@@ -32,8 +68,20 @@ class Door(Protocol):
     def inputs(self) -> Sequence[Resource]:
         """The kinds beside the sources that say what sources mean, such as policies."""
 
-    def informed(self, inputs: Mapping[Resource, Sequence[Obj]]) -> Door:
+    def informed(self, inputs: Inputs) -> Door:
         """Return the door that knows these inputs, every object of every kind of them."""
+
+    def affected(self, resource: Resource, change: Change) -> Affected:
+        """Return the sources that a changed input speaks of."""
+
+    def target(self, source: Ref) -> Ref:
+        """Return what the members hold of a source object."""
+
+    def supersedes(self, source: Obj) -> bool:
+        """Tell whether an object speaks for its target before those that came first."""
+
+    def farewell(self, source: Obj) -> Farewell | Problem:
+        """Say what becomes of the copies of an object that is being deleted, or why that cannot be said."""
 
     def admits(self, source: Obj) -> bool:
         """Tell whether an object is to be federated at all."""
@@ -44,8 +92,14 @@ class Door(Protocol):
     def translate(self, source: Obj) -> Intent | Problem:
         """Say what shall be where, or why it cannot be said."""
 
+    def needs(self, source: Obj) -> Needs:
+        """Say which other source objects this one names, and whether those go where it goes."""
+
     def reported(self, source: Obj, report: Report, now: str) -> Obj:
         """Return the source as it shall be once the report is in its status; unchanged where that says it already."""
+
+    def records(self, source: Obj, report: Report, now: str) -> Iterable[Record]:
+        """Yield what a report has to be written down in on the host beside the source itself."""
 
     def refused(self, source: Obj, problem: Problem, now: str) -> Obj:
         """Return the source as it shall be once the problem is told in it."""

@@ -11,7 +11,7 @@ from hanse.propagation.comparison import Kept, Present
 from hanse.propagation.intent import Intent
 from hanse.propagation.planning import UNSEEN, Observation, Planned
 from hanse.propagation.remedies import Remedy
-from hanse.propagation.rendering import owned_by, rendered_digest
+from hanse.propagation.rendering import owns, rendered_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def _explain_one(
         cluster=verdict.cluster,
         chosen=verdict.chosen,
         planned_replicas=verdict.replicas,
-        summary=_summary(intent, observation) if copy is None or owned_by(copy, intent.source_uid) else "not Hanse's",
+        summary=_summary(intent, observation) if copy is None or owns(intent, copy) else "not Hanse's",
         sentences=tuple(sentences),
     )
 
@@ -73,12 +73,15 @@ def _summary(intent: Intent, observation: Observation) -> str:
 def _transition(intent: Intent, planned: Planned, verdict: Verdict, observation: Observation) -> list[str]:
     if intent.forbids(verdict.cluster):
         return ["Whatever it holds stays as it is."] if observation.copy is not None else []
+    company = intent.placement.company
+    if company is not None and any(name == verdict.cluster for name, _ in company.uncertain):
+        return ["Whatever it holds stays as it is."] if observation.copy is not None else []
     if verdict.keep:
         return [f"Whatever it holds is left alone until {'then' if observation.seen else 'it answers again'}."]
     if not observation.seen:
         return ["It could not be read just now, so what it has is not known here."]
     copy, wanted = observation.copy, planned.wanted.get(verdict.cluster)
-    if copy is not None and not owned_by(copy, intent.source_uid):
+    if copy is not None and not owns(intent, copy):
         return ["It has an object of this name that is not Hanse's, which is left alone; delete or rename it there."]
     if isinstance(wanted, Kept):
         return ["Its copy stays as it is for now."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import NamedTuple
 
 from hanse.kube.manifest import Key, Obj
@@ -11,6 +12,7 @@ from hanse.kube.resources import Resource
 from hanse.placement.ask import Override, Placement
 from hanse.propagation.parts import Parts
 from hanse.propagation.scale import WORKLOAD, Path, Scale
+from hanse.propagation.wellness import Health, ailment_of
 
 
 class Ref(NamedTuple):
@@ -23,6 +25,14 @@ class Ref(NamedTuple):
         return f"{self.resource.plural}/{self.key}"
 
 
+class Follows(Enum):
+    """Whether an object goes where the workloads are that name it: never, when one of them asks for it, or always."""
+
+    NEVER = "never"
+    ASKED = "asked"
+    ALWAYS = "always"
+
+
 @dataclass(frozen=True, slots=True)
 class Intent:
     """What shall be where.
@@ -32,7 +42,9 @@ class Intent:
     `scale` says where the replicas are; `parts` divide what is more than replicas. Clusters keep what they have in the
     fields to `retain`. `adopt` takes over objects of that name that are not Hanse's.
     `orphan` leaves the copies behind when the source is deleted. Where `mend` is False, what somebody changes in a
-    member is told and not put back.
+    member is told and not put back. `inherits` are the uids of sources whose copies become this one's. `follows` says
+    whether it goes where those are that name it, `health` what a copy lacks. `nowhere` says that somebody asked for
+    it to be in no cluster, so that even the last copy goes. `warnings` are told although everything can be done.
     """
 
     resource: Resource
@@ -49,6 +61,11 @@ class Intent:
     retain: tuple[Path, ...] = ()
     adopt: bool = False
     mend: bool = True
+    inherits: tuple[str, ...] = ()
+    health: Health = ailment_of
+    follows: Follows = Follows.NEVER
+    nowhere: bool = False
+    warnings: tuple[Problem, ...] = ()
 
     def without(self, refusals: Mapping[str, str]) -> Intent:
         """Return the intent of somebody who may not use these clusters; each has the sentence that says so."""

@@ -19,7 +19,7 @@ from hanse.kube.manifest import Obj, dig, version_of
 from hanse.kube.resources import CRDS, NAMESPACES, Resource
 from hanse.kube.schemas import Schema, schema_for
 from hanse.kube.transport import Unreachable
-from hanse.propagation.actions import Refused, carry_out
+from hanse.propagation.actions import Refused, carry_out, failure_of
 from hanse.propagation.comparison import (
     Absent,
     Apply,
@@ -32,13 +32,14 @@ from hanse.propagation.comparison import (
     Wanted,
     compare,
     covers,
+    is_copy,
 )
 from hanse.propagation.desk import Desk
 from hanse.propagation.drift import drift_in_words
 from hanse.propagation.intent import Ref
 from hanse.propagation.patience import Patience
 from hanse.propagation.planning import UNSEEN, Observation
-from hanse.propagation.rendering import owned_by, rendered_digest
+from hanse.propagation.rendering import rendered_digest
 from hanse.propagation.scale import with_field
 
 # A refusal ends when somebody mends the member, which its watch shows only for objects that are Hanse's.
@@ -70,6 +71,8 @@ class MemberSide:
         self._patience = Patience()
         # What each copy was last brought to, while this process knows.
         self._renderings: dict[Ref, Obj] = {}
+        # The version of a copy, and the wish, for which there was nothing left to do or to say.
+        self._settled: dict[Ref, tuple[str, Present]] = {}
         self.follow(resources)
 
     def follow(self, resources: Sequence[Resource]) -> None:
@@ -185,14 +188,29 @@ class MemberSide:
             # What a cluster does not even serve, it does not have.
             return await self._take_away(ref, wanted) if _is_unserved(cache) and _is_leaving(wanted) else None
         if isinstance(wanted, Present):
+            if self._is_settled(ref, wanted, cache):
+                return None
             return await self._bring(ref, wanted, cache.get(ref.key))
         if isinstance(wanted, Kept):
             await self._keep(ref, wanted, cache.get(ref.key))
             return None
         return await self._take_away(ref, wanted)
 
-    async def _bring(self, ref: Ref, wanted: Present, observed: Obj | None) -> float | None:
+    def _is_settled(self, ref: Ref, wanted: Present, cache: Cache) -> bool:
+        """Tell whether exactly this was looked at before: every write of ours comes back through the watch."""
+        settled = self._settled.get(ref)
+        return settled is not None and settled[1] is wanted and settled[0] == cache.version(ref.key)
+
+    def _settle(self, ref: Ref, wish: Present, copy: Obj | None, told: str) -> None:
+        """Say how a wish stands in this member, and remember the copy for which nothing is left to do."""
+        self._settled.pop(ref, None)
+        if copy is not None and not told:
+            self._settled[ref] = (version_of(copy), wish)
+        self._desk.report(self.name, ref, told)
+
+    async def _bring(self, ref: Ref, wish: Present, observed: Obj | None) -> float | None:
         """Have the member hold what it shall hold."""
+        wanted = wish
         if wanted.retain and observed is not None:
             wanted = replace(wanted, manifest=_retaining(wanted, observed))
         schema = schema_for(ref.resource.group, ref.resource.version, ref.resource.kind)
@@ -201,7 +219,7 @@ class MemberSide:
         action = compare(wanted, observed, schema, self._renderings.get(ref), whole=whole)
         if action is None:
             self._renderings[ref] = wanted.manifest
-            self._desk.report(self.name, ref, _drift(wanted, observed, schema) or self._patience.told(ref))
+            self._settle(ref, wish, observed, _drift(wanted, observed, schema) or self._patience.told(ref))
             return None
         if isinstance(action, Apply | Revise) and observed is not None:
             digest = rendered_digest(wanted.manifest)
@@ -217,15 +235,15 @@ class MemberSide:
         except Refused as error:
             if isinstance(action, Create):
                 self._taken.add(ref)
-            self._desk.report(self.name, ref, str(error))
+            self._desk.report(self.name, ref, str(error), error.reason)
             return _REFUSED_SECONDS
         except (ApiError, Unreachable) as error:
-            self._desk.report(self.name, ref, str(error))
+            self._desk.report(self.name, ref, str(error), failure_of(action))
             raise
         if written is not None:
             self._renderings[ref] = wanted.manifest
             self._caches[ref.resource].remember(written)
-        self._desk.report(self.name, ref, self._contest(ref, wanted, written, schema) or self._patience.told(ref))
+        self._settle(ref, wish, written, self._contest(ref, wanted, written, schema) or self._patience.told(ref))
         return None
 
     async def _is_still_taken(self, ref: Ref) -> bool:
@@ -249,24 +267,35 @@ class MemberSide:
 
     async def _take_away(self, ref: Ref, wanted: Wanted) -> float | None:
         """Have the member hold nothing of a source any more, as it says itself and not as it was seen."""
+        if self._is_gone(ref, wanted):
+            return None
         if ref.resource == NAMESPACES and self._desk.holds(self.name, ref.key.name):
-            self._desk.report(self.name, ref, "it is still needed for what is in it")
+            self._desk.report(self.name, ref, "it is still needed for what is in it", "WaitingForRemoval")
             return _REFUSED_SECONDS
         try:
             live = await self._removed(ref, wanted)
         except (ApiError, Unreachable) as error:
-            self._desk.report(self.name, ref, str(error))
+            failed = "LabelRemovalFailed" if isinstance(wanted, Released) else "DeletionFailed"
+            self._desk.report(self.name, ref, str(error), failed)
             raise
         self._desk.report(self.name, ref, "")
-        if live is None or not owned_by(live, wanted.source_uid):
+        if live is None or not is_copy(wanted, live):
             self._desk.confirm(self.name, ref)
             self._contested.pop(ref, None)
             self._taken.discard(ref)
             self._patience.forget(ref)
             self._renderings.pop(ref, None)
+            self._settled.pop(ref, None)
             return None
         # It is going, held by somebody's finalizer, and its end comes through the watch; or it was a stale read.
         return _REFUSED_SECONDS
+
+    def _is_gone(self, ref: Ref, wanted: Wanted) -> bool:
+        """Tell whether the member has said that it has no copy, and has shown none since."""
+        cache = self._caches[ref.resource]
+        if self.name not in self._desk.confirmed(ref) or not cache.synced:
+            return False
+        return compare(wanted, cache.get(ref.key), None) is None
 
     async def _removed(self, ref: Ref, wanted: Wanted) -> Obj | None:
         """Remove or release a copy; returns what the member has under that name now."""

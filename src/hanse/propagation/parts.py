@@ -1,4 +1,4 @@
-"""Work that divides by more than replicas: Jobs with completions, autoscalers with limits.
+"""Work that divides by more than replicas: Jobs with completions, autoscalers with limits, disruption budgets.
 
 Each cluster's part is a set of fields of the spec; a cluster without a part shall not have the object at all. What a
 member already has of a Job stands: completions cannot change once a Job exists, and what a lost cluster may have
@@ -11,8 +11,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hanse.kube.manifest import Obj, dig
-from hanse.placement.ask import ClusterTerm, Division, Placement, State
-from hanse.placement.autoscalers import FORBIDDEN_WINDOW_SECONDS, Autoscaler, Limits, divide_autoscaler
+from hanse.placement.ask import ClusterTerm, Division, Duplicated, Placement, State
+from hanse.placement.autoscalers import (
+    FORBIDDEN_WINDOW_SECONDS,
+    Autoscaler,
+    Limits,
+    divide_autoscaler,
+    with_headroom,
+)
+from hanse.placement.budgets import divide_max_unavailable, divide_min_available, near_enough
 from hanse.placement.decision import Decision, decide
 from hanse.placement.fleet import Fleet
 from hanse.placement.planner import Preference, Preferences
@@ -50,7 +57,17 @@ class ScaledParts:
     scale: Scale = WORKLOAD
 
 
-Parts = JobParts | AutoscalerParts | ScaledParts
+@dataclass(frozen=True, slots=True)
+class BudgetParts:
+    """A disruption budget that counts pods in one of its fields: each cluster gets a part of the number."""
+
+    field: Path
+    number: int
+
+
+Parts = JobParts | AutoscalerParts | ScaledParts | BudgetParts
+MIN_AVAILABLE: Path = ("spec", "minAvailable")
+MAX_UNAVAILABLE: Path = ("spec", "maxUnavailable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +123,8 @@ def part(parts: Parts, scene: Scene) -> Parted:
             return _part_autoscaler(parts, scene)
         case ScaledParts():
             return _part_scaled(parts, scene)
+        case BudgetParts():
+            return Parted({name: {parts.field: count} for name, count in _part_budget(parts, scene).items()})
 
 
 def _anew(parts: JobParts, scene: Scene, running: Mapping[str, int]) -> dict[str, dict[Path, int]]:
@@ -166,7 +185,9 @@ def _part_autoscaler(parts: AutoscalerParts, scene: Scene) -> Parted:
         # What a cluster that has yet to tell has of the limits must not be given away.
         limits = {name: Limits(each.min_replicas, each.max_replicas) for name, each in seen.items()}
     else:
-        limits = divide_autoscaler(parts.limits, scene.decision.chosen(), seen, now=scene.state.now)
+        chosen = scene.decision.chosen()
+        asked = with_headroom(parts.limits, len(chosen), scene.placement.failover.spare_clusters)
+        limits = divide_autoscaler(asked, chosen, seen, now=scene.state.now)
     return Parted(
         {
             name: {("spec", "minReplicas"): each.min_replicas, ("spec", "maxReplicas"): each.max_replicas}
@@ -192,6 +213,24 @@ def _part_scaled(parts: ScaledParts, scene: Scene) -> Parted:
         {name: {where: 1} for name in scaled} | {name: {where: 0} for name in idle},
         retained=dict.fromkeys(running, (where,)),
     )
+
+
+def _part_budget(parts: BudgetParts, scene: Scene) -> dict[str, int]:
+    """Divide by the pods that each cluster's own budget counts; of the same work everywhere each has the whole."""
+    chosen = scene.decision.chosen()
+    held = {
+        name: count
+        for name in chosen
+        if name in scene.copies and isinstance(count := dig(scene.copies[name], *parts.field), int)
+    }
+    if isinstance(scene.placement.division, Duplicated):
+        return dict.fromkeys(chosen, parts.number)
+    if scene.blind:
+        return dict.fromkeys(chosen, parts.number) | held
+    pods = {name: int(dig(scene.copies.get(name), "status", "expectedPods", default=0)) for name in chosen}
+    divided = divide_min_available if parts.field == MIN_AVAILABLE else divide_max_unavailable
+    given = divided(parts.number, pods)
+    return held if near_enough(held, given, pods) else given
 
 
 def _seen(obj: Obj) -> Autoscaler:

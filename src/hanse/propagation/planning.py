@@ -17,13 +17,13 @@ from hanse.placement.planner import Preferences
 from hanse.placement.sparing import with_spares
 from hanse.placement.transition import Holding, may_leave, next_replicas, next_replicas_at_most
 from hanse.propagation.candidates import ClusterIndex, candidate_of
-from hanse.propagation.comparison import Absent, Kept, Present, Released, Wanted
+from hanse.propagation.comparison import DELETED, Absent, Kept, Present, Released, Removal, Wanted
 from hanse.propagation.intent import Intent
 from hanse.propagation.parts import Parted, Scene, part
-from hanse.propagation.rendering import owned_by, render
+from hanse.propagation.rendering import owns, render
+from hanse.propagation.scale import Path
 from hanse.propagation.turns import Remembered, in_turn
 from hanse.propagation.waves import Wave
-from hanse.propagation.wellness import is_well
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,15 @@ class Planned:
     """A decision and what follows from it now.
 
     `leaving` are the clusters that shall lose their copy because nobody wants it there any more, None while a cluster
-    has yet to tell what it has. `wave` says how far a changed template has spread.
+    has yet to tell what it has. `wave` says how far a changed template has spread. `spoiled` are the clusters whose
+    overrides do not apply, each with the sentence that says why.
     """
 
     decision: Decision
     wanted: dict[str, Wanted]
     leaving: frozenset[str] | None = frozenset()
     wave: Wave = field(default_factory=Wave)
+    spoiled: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan(
@@ -66,12 +68,13 @@ def plan(
     hold: bool = False,
     memory: Remembered | None = None,
     promised: Mapping[str, Amounts] | None = None,
+    estimated: Mapping[str, int] | None = None,
 ) -> Planned:
     """Decide where the object goes and what each cluster shall have next on the way there.
 
     `index` is what somebody who plans often keeps between two plans. With `hold` nothing goes to another cluster,
     though what is there is kept up to date. `memory` is what the source keeps of its rollout, `promised` what
-    of each cluster's free room others will take.
+    of each cluster's free room others will take, `estimated` how many replicas clusters have turned out to hold.
     """
     refusals = refusals_of(clusters, observed)
     blind = any(not refusals[cluster.name] and not observed.get(cluster.name, UNSEEN).seen for cluster in clusters)
@@ -82,6 +85,7 @@ def plan(
         now=now,
         asked=_asked(intent, copies),
         promised=promised or {},
+        estimated=estimated or {},
     )
     fleet = index.of(clusters) if index is not None else Fleet(map(candidate_of, clusters))
     decision = _decide(intent, fleet, state)
@@ -91,14 +95,15 @@ def plan(
     copies = {name: copy for name, copy in copies.items() if name not in uncounted}
     silent = tuple(cluster.name for cluster in clusters if not observed.get(cluster.name, UNSEEN).seen)
     scene = Scene(fleet, intent.placement, decision, state, copies, silent, blind, str(intent.key))
-    # Where no cluster is wanted any more, what runs stays: only a deletion takes the last copy.
-    hold = hold or not chosen
+    # Where no cluster is wanted any more, what runs stays: only somebody's word takes the last copy.
+    hold = hold or (not chosen and not intent.nowhere)
     step = _Step(
         intent,
         scene,
         counts=_replicas_now(intent, decision, copies, steady=blind or hold),
         parted=part(intent.parts, scene) if intent.parts is not None else None,
         patches=_patches(intent, fleet),
+        refused=_refused(intent, fleet),
         stays=_staying(intent, chosen, copies, observed),
         hold=hold,
     )
@@ -116,7 +121,7 @@ def _copies(intent: Intent, observed: Mapping[str, Observation], refusals: Mappi
         for name, observation in observed.items()
         if observation.seen
         and observation.copy is not None
-        and owned_by(observation.copy, intent.source_uid)
+        and owns(intent, observation.copy)
         and not refusals.get(name)
     }
 
@@ -130,6 +135,7 @@ class _Step:
     counts: Mapping[str, int]
     parted: Parted | None
     patches: Mapping[str, Sequence[Obj]]
+    refused: Mapping[str, str]
     stays: Collection[str]
     hold: bool
     plain: dict[int | None, Obj] = field(default_factory=dict)
@@ -138,22 +144,25 @@ class _Step:
         decision = self.scene.decision
         notes = [*decision.notes, *(self.parted.notes if self.parted is not None else ())]
         wanted: dict[str, Wanted] = {}
+        spoiled: dict[str, str] = {}
         for verdict in decision.verdicts:
             try:
                 wish = self._wish(verdict)
             except JsonPatchError as error:
                 # What it has stays; the others get theirs.
                 notes.append(f"the overrides for {verdict.cluster} do not apply: {error}")
+                spoiled[verdict.cluster] = str(error)
                 continue
             if wish is not None:
                 wanted[verdict.cluster] = wish
         moments = [each.until for each in (decision, self.parted) if each is not None and each.until is not None]
         decision = replace(decision, notes=tuple(notes), until=min(moments, default=None))
-        return Planned(decision, wanted, leaving)
+        return Planned(decision, wanted, leaving, spoiled=spoiled)
 
     def _wish(self, verdict: Verdict) -> Wanted | None:
         """Return what a cluster shall have next, None to leave it alone."""
         name, copies, uid = verdict.cluster, self.scene.copies, self.intent.source_uid
+        inherits = self.intent.inherits
         if (self.intent.replicas is not None or self.parted is not None) and name in self.scene.silent:
             # How many it shall have next depends on how many it has, which it has yet to tell.
             return None
@@ -162,19 +171,21 @@ class _Step:
         if not verdict.chosen and self.scene.blind:
             return None
         if not verdict.chosen and (self.hold or name in self.stays):
-            return Kept(uid)
+            return Kept(uid, inherits=inherits)
         if self.parted is not None and name not in self.parted.fields:
             if name not in copies:
                 return None
-            return Kept(uid) if self.scene.blind or self.hold else Absent(uid)
+            return Kept(uid, inherits=inherits) if self.scene.blind or self.hold else Absent(uid, inherits)
         count = self.counts.get(name)
         if not verdict.chosen and not count:
             # Leaving: it drains as the others get ready, and goes when nothing is left in it.
-            return Absent(uid)
+            return Absent(uid, inherits)
         return self._present(verdict, count)
 
     def _present(self, verdict: Verdict, count: int | None) -> Present:
         intent, parted, name = self.intent, self.parted, verdict.cluster
+        if name in self.refused:
+            raise JsonPatchError(self.refused[name])
         fields = parted.fields.get(name, {}) if parted is not None else {}
         patch = self.patches.get(name, ())
         if patch or fields:
@@ -189,14 +200,15 @@ class _Step:
             intent.source_uid,
             shared=verdict.chosen and intent.resource == NAMESPACES,
             mend=intent.mend,
-            retain=(*intent.retain, *(parted.retained.get(name, ()) if parted is not None else ())),
+            retain=(*_kept(intent.retain, patch), *(parted.retained.get(name, ()) if parted is not None else ())),
             adopt=intent.adopt,
+            inherits=intent.inherits,
         )
 
 
 def _leaving(intent: Intent, decision: Decision, copies: Mapping[str, Obj]) -> frozenset[str]:
     """Return the clusters that shall lose what they have because nobody wants it there any more."""
-    if not decision.chosen():
+    if not decision.chosen() and not intent.nowhere:
         return frozenset()
     unwanted = {verdict.cluster: verdict.chosen for verdict in decision.verdicts if verdict.unwanted}
     return frozenset(
@@ -221,7 +233,7 @@ def _staying(
     leaving = copies.keys() - set(chosen)
     if intent.replicas is not None or intent.parts is not None or not leaving:
         return set()
-    well = {name: is_well(copy) for name, copy in copies.items()}
+    well = {name: intent.health(copy) is None for name, copy in copies.items()}
     if intent.resource == NAMESPACES:
         well |= {name: True for name in chosen if observed.get(name, UNSEEN).copy is not None}
     return set(leaving - may_leave(chosen, well))
@@ -273,6 +285,22 @@ def _patches(intent: Intent, fleet: Fleet) -> dict[str, list[Obj]]:
     return found
 
 
+def _refused(intent: Intent, fleet: Fleet) -> dict[str, str]:
+    """Return for each cluster whose overrides are known not to apply why that is so."""
+    return {
+        fleet.names[slot]: override.problem
+        for override in intent.overrides
+        if override.problem
+        for slot in fleet.slots(fleet.within(override.clusters))
+    }
+
+
+def _kept(retained: Sequence[Path], patch: Sequence[Obj]) -> tuple[Path, ...]:
+    """Return the fields in which a cluster keeps what it has: an override counts before that."""
+    changed = [f"{operation['path']}/" for operation in patch]
+    return tuple(path for path in retained if not any(f"/{'/'.join(path)}/".startswith(each) for each in changed))
+
+
 def refusals_of(clusters: Sequence[Cluster], observed: Mapping[str, Observation]) -> dict[str, str]:
     """Return for each cluster why no work may go there now, "" where it may."""
     return {cluster.name: cluster.refusal or observed.get(cluster.name, UNSEEN).refusal for cluster in clusters}
@@ -291,7 +319,8 @@ def _replicas_now(intent: Intent, decision: Decision, copies: Mapping[str, Obj],
         return planned | {name: intent.scale.asked(copy) for name, copy in copies.items()}
     held = {name: Holding(intent.scale.asked(copy), intent.scale.available_in(copy)) for name, copy in copies.items()}
     if not intent.placement.at_most_once:
-        return next_replicas(sum(planned.values()), planned, held)
+        # What waits for room in a full cluster runs elsewhere already.
+        return next_replicas(sum(planned.values()) - sum(decision.overflow.values()), planned, held)
     running = {name: dig(copy, "status", "replicas", default=0) for name, copy in copies.items()}
     return next_replicas_at_most(sum(planned.values()), planned, held, running)
 
@@ -304,9 +333,16 @@ class TornDown:
     waiting_for: tuple[str, ...]
 
 
-def tear_down(source_uid: str, clusters: Sequence[Cluster], confirmed: Collection[str], *, orphan: bool) -> TornDown:
+def tear_down(
+    source_uid: str,
+    clusters: Sequence[Cluster],
+    confirmed: Collection[str],
+    *,
+    orphan: bool,
+    removal: Removal = DELETED,
+) -> TornDown:
     """Remove (or release) every copy; a cluster counts as done only when it has confirmed that it has none."""
-    wish: Wanted = Released(source_uid) if orphan else Absent(source_uid)
+    wish: Wanted = Released(source_uid) if orphan else Absent(source_uid, removal=removal)
     wanted = {cluster.name: wish for cluster in clusters if not cluster.refusal}
     waiting = tuple(cluster.name for cluster in clusters if cluster.name not in confirmed)
     return TornDown(wanted, waiting)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from hanse.api.names import MANAGED_LABEL, OWNER_ANNOTATION, RENDERED_ANNOTATION
@@ -42,6 +42,14 @@ def rendered_digest(obj: Obj) -> str:
     return annotations_of(obj).get(RENDERED_ANNOTATION, "")
 
 
-def owned_by(obj: Obj, source_uid: str) -> bool:
-    """Tell whether a member's object is the copy of this very source."""
-    return labels_of(obj).get(MANAGED_LABEL) == "true" and annotations_of(obj).get(OWNER_ANNOTATION) == source_uid
+def owned_by(obj: Obj, source_uid: str, inherits: Collection[str] = ()) -> bool:
+    """Tell whether a member's object is the copy of this very source, or of one whose copies it takes over."""
+    if labels_of(obj).get(MANAGED_LABEL) != "true":
+        return False
+    owner = annotations_of(obj).get(OWNER_ANNOTATION)
+    return owner == source_uid or owner in inherits
+
+
+def owns(intent: Intent, copy: Obj) -> bool:
+    """Tell whether a member's object is what an intent has there."""
+    return owned_by(copy, intent.source_uid, intent.inherits)

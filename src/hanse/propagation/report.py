@@ -17,6 +17,7 @@ class Row:
     """One cluster's part: what it shall have, what it was seen to have, what stands in the way.
 
     `live` is False for a cluster that cannot be asked; what it was last seen to have then counts for nothing.
+    `reason` is the trouble in one word, for those who sort by it.
     """
 
     cluster: str
@@ -24,6 +25,7 @@ class Row:
     observed: Obj | None
     live: bool
     trouble: str = ""
+    reason: str = ""
 
     @property
     def settled(self) -> bool:

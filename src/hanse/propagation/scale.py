@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from hanse.kube.manifest import Obj, dig
 
 Path = tuple[str, ...]
+# How many of something an object tells of, where no single field says it.
+Count: TypeAlias = Callable[[Obj], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The fields of one kind; those of most workloads are the default."""
+    """The fields of one kind; those of most workloads are the default. What is only read may be counted instead."""
 
     replicas: Path = ("spec", "replicas")
-    ready: Path = ("status", "readyReplicas")
-    available: Path = ("status", "availableReplicas")
+    ready: Path | Count = ("status", "readyReplicas")
+    available: Path | Count = ("status", "availableReplicas")
 
     def asked(self, obj: Obj) -> int:
         """Return how many replicas an object asks for."""
@@ -42,6 +45,6 @@ def with_field(obj: Obj, path: Path, value: Any) -> Obj:
     return {**obj, first: with_field(obj.get(first) or {}, tuple(rest), value)}
 
 
-def _count(obj: Obj, path: Path) -> int:
-    found = dig(obj, *path, default=0)
+def _count(obj: Obj, where: Path | Count) -> int:
+    found = where(obj) if callable(where) else dig(obj, *where, default=0)
     return found if isinstance(found, int) else 0

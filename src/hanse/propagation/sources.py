@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hanse.api.names import FINALIZER
 from hanse.kube.cache import Cache, Change, Handler
 from hanse.kube.client import Client
 from hanse.kube.errors import NotFound
-from hanse.kube.manifest import Obj, finalizers_of
+from hanse.kube.manifest import Key, Obj, finalizers_of
 from hanse.kube.resources import Resource
 from hanse.propagation.intent import Ref
 
@@ -25,6 +25,7 @@ class Sources:
         self._caches: dict[Resource, Cache] = {}
         self._running: dict[Resource, asyncio.Task[None]] = {}
         self._tasks: asyncio.TaskGroup | None = None
+        self._unseen: set[Resource] = set()
 
     @property
     def kinds(self) -> list[Resource]:
@@ -36,11 +37,13 @@ class Sources:
         gone = self._caches.keys() - set(kinds)
         for kind in gone:
             del self._caches[kind]
+            self._unseen.discard(kind)
             if task := self._running.pop(kind, None):
                 task.cancel()
         for kind in kinds:
             if kind not in self._caches:
                 self._caches[kind] = Cache(self._host, kind)
+                self._unseen.add(kind)
                 self._caches[kind].subscribe(self._following(kind))
                 self._start(kind)
         return gone
@@ -75,15 +78,31 @@ class Sources:
         cache = self._caches.get(ref.resource)
         return cache.get(ref.key) if cache is not None and cache.synced else None
 
+    def has(self, ref: Ref) -> bool | None:
+        """Tell whether the host has a source object; None where its kind is not followed, or not known yet."""
+        cache = self._caches.get(ref.resource)
+        return ref.key in cache if cache is not None and cache.synced else None
+
+    def view(self, kind: Resource) -> Mapping[Key, Obj]:
+        """Return every object of a kind by key, as it is whenever it is looked up; none while they are not known."""
+        return _View(self._caches[kind])
+
+    def complete(self) -> bool:
+        """Tell whether every followed kind that the host serves has been seen whole."""
+        self._unseen = {
+            kind for kind in self._unseen if not self._caches[kind].synced and not _is_unserved(self._caches[kind])
+        }
+        return not self._unseen
+
     def refs(self, kind: Resource) -> list[Ref]:
         """Return every source object of a kind."""
         cache = self._caches.get(kind)
         return [Ref(kind, key) for key in cache] if cache is not None and cache.synced else []
 
-    def remember(self, ref: Ref, obj: Obj) -> None:
-        """Take in what was just written."""
+    def remember(self, ref: Ref, obj: Obj, *, quietly: bool = False) -> None:
+        """Take in what was just written, `quietly` where nothing follows from it."""
         if cache := self._caches.get(ref.resource):
-            cache.remember(obj)
+            cache.remember(obj, quietly=quietly)
 
     def hold(self, namespace: str) -> bool:
         """Tell whether the engine holds anything in a namespace, or may: a kind has not been seen yet."""
@@ -96,6 +115,25 @@ class Sources:
                 if ref.key.namespace == namespace and FINALIZER in finalizers_of(self.get(ref) or _NOTHING):
                     return True
         return False
+
+
+class _View(Mapping[Key, Obj]):
+    """A cache as a mapping, empty before it is filled."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def __getitem__(self, key: Key) -> Obj:
+        found = self._cache.get(key) if self._cache.synced else None
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._cache if self._cache.synced else ())
+
+    def __len__(self) -> int:
+        return len(self._cache) if self._cache.synced else 0
 
 
 _NOTHING: Obj = {"metadata": {}}

@@ -21,10 +21,10 @@ from hanse.placement.fleet import Fleet
 from hanse.propagation.candidates import seconds_of
 from hanse.propagation.comparison import Kept, Present, Wanted
 from hanse.propagation.intent import Intent
+from hanse.propagation.parts import BudgetParts
 from hanse.propagation.rendering import rendered_digest
 from hanse.propagation.scale import Path, with_field
 from hanse.propagation.waves import Milestone, Standing, Wave, advance
-from hanse.propagation.wellness import ailment_of
 
 # What placement divides among clusters; a change of these alone is no new template.
 _DIVIDED: tuple[Path, ...] = (
@@ -106,7 +106,7 @@ def in_turn(
     rollout = intent.placement.rollout or Rollout()
     wishes = {name: _marked(intent, wish) if isinstance(wish, Present) else wish for name, wish in wanted.items()}
     standings = {
-        name: Standing(has_template(intent, copies[name], wish.manifest), ailment_of(copies[name]))
+        name: Standing(has_template(intent, copies[name], wish.manifest), intent.health(copies[name]))
         for name, wish in wishes.items()
         if isinstance(wish, Present) and name in copies and name in chosen
     }
@@ -127,7 +127,7 @@ def in_turn(
     for name in (*wave.waiting, *leaving):
         wish = wishes[name]
         if isinstance(wish, Present):
-            wishes[name] = Kept(intent.source_uid, _numbers(intent, wish))
+            wishes[name] = Kept(intent.source_uid, _numbers(intent, wish), intent.inherits)
     return wishes, replace(wave, template=template)
 
 
@@ -170,6 +170,8 @@ def has_template(intent: Intent, copy: Obj, manifest: Obj) -> bool:
 
 
 def _divided(intent: Intent) -> tuple[Path, ...]:
+    if isinstance(intent.parts, BudgetParts):
+        return (*_DIVIDED, intent.parts.field)
     return (*_DIVIDED, intent.scale.replicas) if intent.replicas is not None else _DIVIDED
 
 

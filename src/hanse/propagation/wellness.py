@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hanse.kube.conditions import find_condition
 from hanse.kube.manifest import Obj, dig
@@ -20,18 +21,22 @@ class Ailment:
     stuck: bool = False
 
 
+# Says what a copy lacks, None where it is well.
+Health: TypeAlias = Callable[[Obj], Ailment | None]
+
+
 def ailment_of(copy: Obj) -> Ailment | None:
-    """Return what a copy lacks, None where it is well."""
+    """Return what a copy lacks, None where it is well: by what is known of its kind without being taught."""
+    judge = _BY_KIND.get(copy.get("kind", ""), _by_conditions)
+    return unseen_change(copy) or judge(copy)
+
+
+def unseen_change(copy: Obj) -> Ailment | None:
+    """Tell of a copy whose status is older than what it says."""
     seen = dig(copy, "status", "observedGeneration")
     if seen is not None and seen < dig(copy, "metadata", "generation", default=0):
         return Ailment("its controllers have not seen the change yet")
-    judge = _BY_KIND.get(copy.get("kind", ""), _by_conditions)
-    return judge(copy)
-
-
-def is_well(copy: Obj) -> bool:
-    """Tell whether a copy lacks nothing."""
-    return ailment_of(copy) is None
+    return None
 
 
 def _deployment(copy: Obj) -> Ailment | None:

@@ -1,24 +1,17 @@
 """`hanse approve` typed against a host that is served over HTTPS."""
 
-import asyncio
-import threading
+from functools import partial
 
 import orjson
 import pytest
-import yaml
-from click.testing import CliRunner
 
+from hanse.api.federated_kinds import FEDERATED_KINDS, federated_kind_manifest
 from hanse.api.held_changes import HELD_CHANGES, held_change
 from hanse.api.names import ROLLOUT_ANNOTATION, ROLLOUT_APPROVED_ANNOTATION
-from hanse.apiserver import ApiServer, CertificateAuthority, Identity, MemoryStorage
-from hanse.apiserver.credentials import kubeconfig_cluster, kubeconfig_user
-from hanse.cli.control_plane import prepare_host
-from hanse.cli.main import main
-from hanse.kube.client import Client
-from hanse.kube.resources import CONFIGMAPS
-from hanse.kube.runtime import SystemRuntime
+from hanse.kube.resources import CONFIGMAPS, Resource
+from tests.component.served_federation import ServedFederation
 
-ADMINISTRATOR = Identity("admin", ("system:masters",))
+ROLES = Resource("rbac.authorization.k8s.io", "v1", "roles", "Role")
 CHANGE = {
     "objects": 30,
     "of": 40,
@@ -37,57 +30,16 @@ ROLLING = {
 }
 
 
-class Stage:
-    """A host on a thread of its own; `ask` runs a coroutine there."""
-
-    def __init__(self, folder):
-        self.config = folder / "config"
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
-        self.ask(self._open(folder))
-
-    def ask(self, work):
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
-
-    async def _open(self, folder):
-        runtime = SystemRuntime()
-        authority = CertificateAuthority.open(folder / "pki", runtime=runtime)
-        self.server = await ApiServer.open(name="host", storage=MemoryStorage(), runtime=runtime)
-        await self.server.serve(credentials=authority.serving(runtime=runtime))
-        self.host = Client(self.server.connect(ADMINISTRATOR), runtime)
-        cluster = kubeconfig_cluster(self.server.url, authority.certificate_pem)
-        user = kubeconfig_user(token=self.server.token_for(ADMINISTRATOR))
-        config = {
-            "current-context": "host",
-            "clusters": [{"name": "host", "cluster": cluster}],
-            "users": [{"name": "host", "user": user}],
-            "contexts": [{"name": "host", "context": {"cluster": "host", "user": "host"}}],
-        }
-        self.config.write_text(yaml.safe_dump(config))
-        await prepare_host(self.host)
-
-    def close(self):
-        self.ask(self.server.close())
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-        self.loop.close()
-
-
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory):
-    opened = Stage(tmp_path_factory.mktemp("approve"))
+    opened = ServedFederation(tmp_path_factory.mktemp("approve"))
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def hanse(stage):
-    def hanse(*arguments):
-        done = CliRunner().invoke(main, ["approve", *arguments, "--host-kubeconfig", str(stage.config)])
-        return done.exit_code, done.output
-
-    return hanse
+    return partial(stage.say, "approve")
 
 
 def test_what_waits_is_listed_and_approved_one_by_one(stage, hanse):
@@ -114,6 +66,11 @@ def test_what_waits_is_listed_and_approved_one_by_one(stage, hanse):
     code, said = hanse("native")
     assert (code, said.split(":")[0]) == (0, "native approved")
     assert stage.ask(stage.host.get(HELD_CHANGES, "native"))["spec"]["approved"]
+
+    stage.ask(stage.host.create(FEDERATED_KINDS, federated_kind_manifest(ROLES)))
+    role = {**ROLLING, "apiVersion": ROLES.api_version, "kind": "Role"}
+    stage.ask(stage.host.create(ROLES, role))
+    assert hanse("-o", "name") == (0, "configmap/settings\nrole/settings\n")
 
     assert hanse("configmap", "settings")[0] == 0
     source = stage.ask(stage.host.get(CONFIGMAPS, "settings", "shop"))

@@ -1,83 +1,44 @@
 """`enable` and `disable` typed against a host that is served over HTTPS, with nobody but the kind keeper at work."""
 
 import asyncio
-import threading
 
 import orjson
 import pytest
 import yaml
 from click.testing import CliRunner
 
-from hanse.api.federated_kinds import FEDERATED_KINDS
+from hanse.api.federated_kinds import FEDERATED_KINDS, federated_kind_manifest
 from hanse.api.names import FINALIZER
-from hanse.apiserver import ApiServer, CertificateAuthority, Identity, MemoryStorage
-from hanse.apiserver.credentials import kubeconfig_cluster, kubeconfig_user
-from hanse.cli.control_plane import prepare_host
+from hanse.cli.kinds_file import KINDS_VARIABLE
 from hanse.cli.main import main
-from hanse.kube.client import Client
-from hanse.kube.manifest import finalizers_of
+from hanse.kube.conditions import find_condition
+from hanse.kube.errors import Invalid
+from hanse.kube.manifest import dig, finalizers_of
 from hanse.kube.resources import SECRETS
-from hanse.kube.runtime import SystemRuntime
 from hanse.native import KindKeeper
-
-ADMINISTRATOR = Identity("admin", ("system:masters",))
-
-
-class Stage:
-    """A host on a thread of its own; `ask` runs a coroutine there."""
-
-    def __init__(self, folder):
-        self.config = folder / "config"
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
-        self.ask(self._open(CertificateAuthority.open(folder / "pki", runtime=SystemRuntime())))
-
-    def ask(self, work):
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
-
-    async def _open(self, authority):
-        runtime = SystemRuntime()
-        self.server = await ApiServer.open(name="host", storage=MemoryStorage(), runtime=runtime)
-        await self.server.serve(credentials=authority.serving(runtime=runtime))
-        self.host = Client(self.server.connect(ADMINISTRATOR), runtime)
-        await prepare_host(self.host)
-        self.keeper = asyncio.create_task(KindKeeper(self.host).run())
-        cluster = kubeconfig_cluster(self.server.url, authority.certificate_pem)
-        user = kubeconfig_user(token=self.server.token_for(ADMINISTRATOR))
-        self.config.write_text(
-            yaml.safe_dump(
-                {
-                    "current-context": "host",
-                    "clusters": [{"name": "host", "cluster": cluster}],
-                    "users": [{"name": "host", "user": user}],
-                    "contexts": [{"name": "host", "context": {"cluster": "host", "user": "host"}}],
-                }
-            )
-        )
-
-    async def _close(self):
-        self.keeper.cancel()
-        await asyncio.gather(self.keeper, return_exceptions=True)
-        await self.server.close()
-
-    def close(self):
-        self.ask(self._close())
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-
-    def type(self, *words):
-        return CliRunner().invoke(main, [*words, "--host-kubeconfig", str(self.config)])
-
-    def enabled(self):
-        return [obj["metadata"]["name"] for obj in self.ask(self.host.list(FEDERATED_KINDS)).items]
+from tests.component.served_federation import ServedFederation
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory):
-    stage = Stage(tmp_path_factory.mktemp("kinds"))
-    yield stage
-    stage.close()
+    opened = ServedFederation(tmp_path_factory.mktemp("kinds"))
+    keeper = opened.ask(started(KindKeeper(opened.host).run()))
+    yield opened
+    opened.ask(ended(keeper))
+    opened.close()
+
+
+async def started(work):
+    return asyncio.create_task(work)
+
+
+async def ended(task):
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def enabled(stage):
+    return [obj["metadata"]["name"] for obj in stage.ask(stage.host.list(FEDERATED_KINDS)).items]
 
 
 def test_a_kind_is_enabled_and_disabled(stage):
@@ -85,21 +46,21 @@ def test_a_kind_is_enabled_and_disabled(stage):
 
     assert answer.exit_code == 0, answer.output
     assert orjson.loads(answer.stdout)["spec"]["plural"] == "roles"
-    assert "roles.rbac.authorization.k8s.io" in stage.enabled()
+    assert "roles.rbac.authorization.k8s.io" in enabled(stage)
 
     answer = stage.type("disable", "roles")
 
     assert answer.exit_code == 0, answer.output
     assert "let go" in answer.stdout
-    assert "roles.rbac.authorization.k8s.io" not in stage.enabled()
+    assert "roles.rbac.authorization.k8s.io" not in enabled(stage)
 
 
 def test_a_dry_run_says_it_and_changes_nothing(stage):
     answer = stage.type("enable", "rolebindings", "--dry-run", "-o", "yaml")
 
-    assert yaml.safe_load(answer.stdout)["metadata"]["name"] == "rolebindings.rbac.authorization.k8s.io"
+    assert next(yaml.safe_load_all(answer.stdout))["metadata"]["name"] == "rolebindings.rbac.authorization.k8s.io"
     assert "would be let go" in stage.type("disable", "services", "--dry-run").stdout
-    assert not {"rolebindings.rbac.authorization.k8s.io", "services"} & set(stage.enabled())
+    assert not {"rolebindings.rbac.authorization.k8s.io", "services"} & set(enabled(stage))
 
 
 def test_what_is_still_held_in_a_cluster_is_named(stage):
@@ -125,7 +86,7 @@ def test_what_is_still_held_in_a_cluster_is_named(stage):
         (("enable", "pods"), "pods cannot be federated: pods are made in the clusters by what is federated"),
         (("enable", "clusters.clusterregistry.k8s.io"), "it is one of the federation's own kinds"),
         (("enable", "things.v1.example.com"), "the federation serves no things in example.com/v1"),
-        (("enable", "things"), 'the server doesn\'t have a resource type "things"'),
+        (("enable", "things"), "the federation serves no kind 'things'"),
         (("disable", "roles"), "roles.rbac.authorization.k8s.io are not federated"),
     ],
 )
@@ -134,3 +95,88 @@ def test_what_cannot_be_done_is_one_sentence(stage, words, sentence):
 
     assert answer.exit_code == 1
     assert sentence in answer.stderr
+
+
+TAUGHT = ("--replicas-path", "spec.size", "--ready", "size(self.status.pods)", "--available", "status.on")
+
+
+def test_a_kind_is_taught_by_options(stage):
+    fields = ("--status", "status.up=Max", "--status", "status.phase=clusters[0].status.phase")
+    answer = stage.type("enable", "roles", *TAUGHT, "--health", "self.ok", *fields, "--dry-run", "-o", "json")
+
+    spec = orjson.loads(answer.stdout)["spec"]
+    assert spec["replicas"] == {
+        "path": "spec.size",
+        "readyExpression": "size(self.status.pods)",
+        "availablePath": "status.on",
+    }
+    assert spec["health"] == "self.ok"
+    assert spec["status"] == [
+        {"path": "status.up", "combine": "Max"},
+        {"path": "status.phase", "expression": "clusters[0].status.phase"},
+    ]
+
+
+MISTAKEN = {
+    "health": (("--health", "self.status.phase =="), "spec.health is left out"),
+    "ready": (("--ready", "status.up"), "say with --replicas-path where"),
+    "status": (("--status", "up"), "must be like status.up=Sum"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKEN.values(), ids=MISTAKEN.keys())
+def test_what_cannot_be_understood_is_refused_before_anything_is_written(stage, case):
+    options, sentence = case
+    answer = stage.type("enable", "clusterroles", *options)
+
+    assert answer.exit_code == 2
+    assert sentence in answer.stderr
+    assert "clusterroles.rbac.authorization.k8s.io" not in enabled(stage)
+
+
+def test_a_kind_that_is_not_understood_says_so_in_its_status(stage):
+    stage.type("enable", "clusterrolebindings")
+    name = "clusterrolebindings.rbac.authorization.k8s.io"
+
+    async def told():
+        await stage.host.patch(FEDERATED_KINDS, name, {"spec": {"health": "self.status ="}})
+        async with asyncio.timeout(60):
+            while True:
+                kind = await stage.host.get(FEDERATED_KINDS, name)
+                found = find_condition(dig(kind, "status", "conditions"), "Understood") or {}
+                if found.get("status") == "False":
+                    return found["message"]
+                await asyncio.sleep(0.02)
+
+    assert stage.ask(told()).startswith("spec.health is left out: self.status = cannot be understood: column 13")
+
+
+EXCLUSIVE = {
+    "status": {"status": [{"path": "status.up", "combine": "Sum", "expression": "size(clusters)"}]},
+    "ready": {"replicas": {"path": "spec.size", "readyPath": "status.up", "readyExpression": "1"}},
+}
+
+
+@pytest.mark.parametrize("taught", EXCLUSIVE.values(), ids=EXCLUSIVE.keys())
+def test_a_field_is_taught_in_one_way(stage, taught):
+    kind = federated_kind_manifest(SECRETS, taught=taught)
+
+    with pytest.raises(Invalid, match="exclude each other"):
+        stage.ask(stage.host.create(FEDERATED_KINDS, kind))
+
+
+def test_a_controller_refuses_a_file_that_teaches_nothing_before_it_starts(tmp_path):
+    path = tmp_path / "kinds.py"
+    path.write_text("import hanse")
+    answer = CliRunner().invoke(main, ["controller", "--kubeconfig", str(tmp_path / "none"), "--kinds", str(path)])
+
+    assert answer.exit_code == 2
+    assert "teaches no kind; give a name to a hanse.Teaching" in answer.stderr
+
+
+def test_what_explains_a_federation_reads_the_files_that_the_environment_names(stage, tmp_path, monkeypatch):
+    monkeypatch.setenv(KINDS_VARIABLE, str(tmp_path / "none.py"))
+    answer = stage.type("explain", "deployment", "web")
+
+    assert answer.exit_code == 2
+    assert "none.py is no Python file" in answer.stderr

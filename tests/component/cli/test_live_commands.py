@@ -4,29 +4,22 @@ No control plane runs: what the members have is written by hand, as the engine w
 """
 
 import asyncio
-import threading
 from typing import Any
 
 import orjson
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from hanse.api.clusters import CLUSTERS
-from hanse.apiserver import ApiServer, CertificateAuthority, Identity, MemoryStorage
-from hanse.apiserver.credentials import kubeconfig_cluster, kubeconfig_user
-from hanse.cli.control_plane import prepare_host
-from hanse.cli.main import main
+from hanse.cli.following import Followed
 from hanse.clusters.joining import join, joining_manifests
-from hanse.kube.client import Client
-from hanse.kube.conditions import condition
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import owner_reference
+from hanse.kube.reflector import Scope
 from hanse.kube.resources import DEPLOYMENTS, EVENTS, PODS, REPLICASETS
-from hanse.kube.runtime import SystemRuntime
 from hanse.native.rehearsal import Federation, fleet
+from tests.component.served_federation import ServedFederation
 
-ADMINISTRATOR = Identity("admin", ("system:masters",))
 MEMBERS = ("east", "west")
 CONTAINERS = {"containers": [{"name": "main", "image": "web:1"}]}
 WEB: dict[str, Any] = {
@@ -39,77 +32,6 @@ WEB: dict[str, Any] = {
         "template": {"metadata": {"labels": {"app": "web"}}, "spec": CONTAINERS},
     },
 }
-
-
-class Stage:
-    """The servers on a thread of their own; `ask` runs a coroutine there."""
-
-    def __init__(self, folder):
-        self.config = folder / "config"
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
-        self.authority = CertificateAuthority.open(folder / "pki", runtime=SystemRuntime())
-        self.servers, self.clients = [], {}
-        self.ask(self._open())
-
-    def ask(self, work):
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
-
-    async def _open(self):
-        host = await self._serve("host")
-        await prepare_host(self.clients["host"])
-        self.config.write_text(
-            yaml.safe_dump(
-                {
-                    "current-context": "host",
-                    "clusters": [
-                        {"name": "host", "cluster": kubeconfig_cluster(host.server, self.authority.certificate_pem)}
-                    ],
-                    "users": [{"name": "host", "user": kubeconfig_user(token=host.token)}],
-                    "contexts": [{"name": "host", "context": {"cluster": "host", "user": "host"}}],
-                }
-            )
-        )
-        for name in MEMBERS:
-            await join(self.clients["host"], joining_manifests(name, await self._serve(name), {"region": name}))
-            ready = {
-                "conditions": [
-                    {**condition("Ready", True, "Answers", ""), "lastTransitionTime": "2026-01-01T00:00:00Z"}
-                ]
-            }
-            await self.clients["host"].patch(CLUSTERS, name, {"status": ready}, subresource="status")
-        await self._roll_out(await self.clients["host"].create(DEPLOYMENTS, WEB))
-
-    async def _serve(self, name):
-        runtime = SystemRuntime()
-        server = await ApiServer.open(name=name, storage=MemoryStorage(), runtime=runtime)
-        await server.serve(credentials=self.authority.serving(runtime=runtime))
-        self.servers.append(server)
-        self.clients[name] = Client(server.connect(ADMINISTRATOR), runtime)
-        return Endpoint(server.url, ca=self.authority.certificate_pem, token=server.token_for(ADMINISTRATOR))
-
-    async def _roll_out(self, source):
-        planned = Federation(fleet({name: {} for name in MEMBERS})).rehearse(source).planned
-        for name in MEMBERS:
-            client = self.clients[name]
-            copy = await client.create(DEPLOYMENTS, planned.wanted[name].manifest)
-            status = {"observedGeneration": 1, "replicas": 2, "readyReplicas": 2, "availableReplicas": 2}
-            await client.patch(DEPLOYMENTS, "web", {"status": status}, "default", subresource="status")
-            spec = {**WEB["spec"], "replicas": 1}
-            replica_set = await client.create(REPLICASETS, owned(copy, "web-1", "apps/v1", "ReplicaSet", spec))
-            await client.create(PODS, owned(replica_set, "web-1-x", "v1", "Pod", CONTAINERS))
-            await client.create(
-                EVENTS, told_of("Pod", "web-1-x", "Pulling", f"2026-01-01T00:00:0{MEMBERS.index(name)}Z")
-            )
-        await self.clients["host"].create(EVENTS, told_of("Deployment", "web", "Placed", "2026-01-01T00:00:09Z"))
-
-    def close(self):
-        for server in self.servers:
-            self.ask(server.close())
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-        self.loop.close()
 
 
 def owned(owner, name, api_version, kind, spec):
@@ -135,18 +57,32 @@ def told_of(kind, name, reason, when):
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory):
-    opened = Stage(tmp_path_factory.mktemp("live"))
+    opened = ServedFederation(tmp_path_factory.mktemp("live"), *MEMBERS)
+    for name in MEMBERS:
+        opened.join(name, region=name)
+    opened.ask(roll_out(opened))
     yield opened
     opened.close()
 
 
+async def roll_out(stage):
+    source = await stage.host.create(DEPLOYMENTS, WEB)
+    planned = Federation(fleet({name: {} for name in MEMBERS})).rehearse(source).planned
+    for name in MEMBERS:
+        client = stage.clients[name]
+        copy = await client.create(DEPLOYMENTS, planned.wanted[name].manifest)
+        status = {"observedGeneration": 1, "replicas": 2, "readyReplicas": 2, "availableReplicas": 2}
+        await client.patch(DEPLOYMENTS, "web", {"status": status}, "default", subresource="status")
+        spec = {**WEB["spec"], "replicas": 1}
+        replica_set = await client.create(REPLICASETS, owned(copy, "web-1", "apps/v1", "ReplicaSet", spec))
+        await client.create(PODS, owned(replica_set, "web-1-x", "v1", "Pod", CONTAINERS))
+        await client.create(EVENTS, told_of("Pod", "web-1-x", "Pulling", f"2026-01-01T00:00:0{MEMBERS.index(name)}Z"))
+    await stage.host.create(EVENTS, told_of("Deployment", "web", "Placed", "2026-01-01T00:00:09Z"))
+
+
 @pytest.fixture
 def hanse(stage):
-    def hanse(*arguments):
-        done = CliRunner().invoke(main, [*map(str, arguments), "--host-kubeconfig", str(stage.config)])
-        return done.exit_code, done.output
-
-    return hanse
+    return stage.say
 
 
 def write(folder, *objects):
@@ -167,6 +103,50 @@ def test_one_table_has_the_federation_and_every_cluster(hanse):
         ["west", "web"],
     ]
     assert all(len(line) <= 80 for line in lines)
+
+
+def test_following_hears_of_a_change_where_it_happens_and_of_clusters_that_come(stage):
+    async def image(client):
+        found = await client.get(DEPLOYMENTS, "web", "default")
+        return found["metadata"].get("annotations", {}).get("look", "")
+
+    async def until(heard, *wanted):
+        missing = set(wanted)
+        while missing:
+            told = await heard.get()
+            missing -= {(told.cluster, told.answer)}
+        return heard
+
+    async def follow():
+        heard = asyncio.Queue()
+        followed = Followed(stage.host, DEPLOYMENTS, Scope("default", metadata_only=True), image, heard.put_nowait)
+        following = asyncio.create_task(followed.run())
+        async with asyncio.timeout(60):
+            await until(heard, ("(federation)", ""), ("east", ""), ("west", ""))
+            look = {"metadata": {"annotations": {"look": "here"}}}
+            await stage.clients["east"].patch(DEPLOYMENTS, "web", look, "default")
+            await until(heard, ("east", "here"))
+            # Nobody else was asked again.
+            assert heard.empty()
+            await join(stage.host, joining_manifests("mars", Endpoint("https://127.0.0.1:1", token="t"), {}))
+            await until(heard, ("mars", None))
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await stage.clients["east"].patch(DEPLOYMENTS, "web", {"metadata": {"annotations": {"look": None}}}, "default")
+        await stage.host.delete(CLUSTERS, "mars")
+
+    stage.ask(follow())
+
+
+def test_a_cluster_without_credentials_is_a_warning_and_hides_nobody_else(stage, hanse):
+    bare = {"apiVersion": CLUSTERS.api_version, "kind": "Cluster", "metadata": {"name": "bare"}}
+    stage.ask(stage.host.create(CLUSTERS, bare))
+    code, told = hanse("get", "deploy/web")
+    stage.ask(stage.host.delete(CLUSTERS, "bare"))
+
+    assert code == 0
+    assert "warning: bare: cluster bare names no credentials in spec.authInfo.controller" in told
+    assert [line.split()[0] for line in told.splitlines()[-2:]] == ["east", "west"]
 
 
 def test_labels_choose_what_is_shown(hanse):

@@ -1,84 +1,26 @@
 """The commands of the registry, typed against embedded API servers that are served over HTTPS."""
 
-import asyncio
 import stat
-import threading
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from hanse.api.clusters import CLUSTERS
 from hanse.api.names import MANAGED_LABEL, OWNER_ANNOTATION
-from hanse.apiserver import ApiServer, CertificateAuthority, Identity, MemoryStorage
-from hanse.apiserver.credentials import kubeconfig_cluster, kubeconfig_user
-from hanse.cli.control_plane import prepare_host
-from hanse.cli.main import main
-from hanse.kube.client import Client
 from hanse.kube.resources import CONFIGMAPS, SECRETS
-from hanse.kube.runtime import SystemRuntime
-
-ADMINISTRATOR = Identity("admin", ("system:masters",))
-
-
-class Servers:
-    """A host and two clusters on a thread of their own; `ask` runs a coroutine there."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever)
-        self.thread.start()
-        self.clients = {}
-        self.servers = []
-        self.authority = CertificateAuthority.open(folder / "pki", runtime=SystemRuntime())
-        self.ask(self._open())
-
-    def ask(self, work):
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
-
-    async def _open(self):
-        runtime = SystemRuntime()
-        contexts = {}
-        for name in ("host", "east", "west"):
-            server = await ApiServer.open(name=name, storage=MemoryStorage(), runtime=runtime)
-            await server.serve(credentials=self.authority.serving(runtime=runtime))
-            self.servers.append(server)
-            self.clients[name] = Client(server.connect(ADMINISTRATOR), runtime)
-            cluster = kubeconfig_cluster(server.url, self.authority.certificate_pem)
-            contexts[name] = cluster, kubeconfig_user(token=server.token_for(ADMINISTRATOR))
-        await prepare_host(self.clients["host"])
-        document = {
-            "current-context": "host",
-            "clusters": [{"name": name, "cluster": cluster} for name, (cluster, _) in contexts.items()],
-            "users": [{"name": name, "user": user} for name, (_, user) in contexts.items()],
-            "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in contexts],
-        }
-        (self.folder / "config").write_text(yaml.safe_dump(document))
-
-    def close(self):
-        for server in self.servers:
-            self.ask(server.close())
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-        self.loop.close()
+from tests.component.served_federation import ServedFederation
 
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory):
-    opened = Servers(tmp_path_factory.mktemp("registry"))
+    opened = ServedFederation(tmp_path_factory.mktemp("registry"), "east", "west")
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def hanse(servers):
-    def hanse(*arguments):
-        host = ["--host-kubeconfig", str(servers.folder / "config"), "--host-context", "host"]
-        done = CliRunner().invoke(main, [*map(str, arguments), *host])
-        return done.exit_code, done.output
-
-    return hanse
+    return servers.say
 
 
 @pytest.fixture

@@ -188,6 +188,20 @@ async def test_ones_own_write_can_be_read_at_once_and_never_comes_back_from_the_
         assert follower.cache.get(Key("default", "a")) is None
 
 
+async def test_a_write_taken_in_quietly_is_there_and_nobody_is_told(client):
+    created = await client.create(CONFIGMAPS, config("a"))
+    # An answer that comes before the watch tells of the write.
+    version = str(int(created["metadata"]["resourceVersion"]) + 1000)
+    written = {**created, "metadata": {**created["metadata"], "resourceVersion": version}, "data": {"color": "blue"}}
+    async with Follower(client) as follower:
+        follower.cache.remember(written, quietly=True)
+
+        assert follower.cache.get(Key("default", "a"))["data"] == {"color": "blue"}
+        assert follower.cache.version(Key("default", "a")) == version
+        assert follower.cache.version(Key("default", "b")) == ""
+        assert follower.heard == ["+a"]
+
+
 async def test_the_projection_decides_what_is_kept(client):
     await client.create(CONFIGMAPS, config("a", big="x" * 1000))
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hanse.apiserver.cel import CompileError, EvaluationError, compile_rule
-from hanse.apiserver.cel.declared import DYNAMIC, Declarations, escaped, self_type, type_name
 from hanse.apiserver.cel.literals import as_maps, as_types
-from hanse.apiserver.cel.rule import mentions
+from hanse.kube.cel import CompileError, EvaluationError, compile_rule
+from hanse.kube.cel.declared import DYNAMIC, Declarations, escaped, self_type, type_name
+from hanse.kube.cel.rule import mentions
 from hanse.kube.schemas import schema_from_crd
 
 SELF = Declarations({"self": DYNAMIC})

@@ -7,12 +7,12 @@ from typing import Any
 import orjson
 import pytest
 
-from hanse.apiserver.cel import CostError, compile_rule
-from hanse.apiserver.cel.costs import Budget, DeclaredSizes, estimate
-from hanse.apiserver.cel.costs.declared_sizes import extent_of
-from hanse.apiserver.cel.declared import DYNAMIC, Declarations, self_type
 from hanse.apiserver.cel.definition_checks import rule_problems
 from hanse.apiserver.cel.schema_rules import apply_rules, rule_tree
+from hanse.kube.cel import CostError, compile_rule
+from hanse.kube.cel.costs import Budget, DeclaredSizes, estimate
+from hanse.kube.cel.costs.declared_sizes import extent_of
+from hanse.kube.cel.declared import DYNAMIC, Declarations, self_type
 from hanse.kube.manifest import Obj
 from hanse.kube.schemas import schema_from_crd
 

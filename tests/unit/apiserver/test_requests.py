@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from hanse.apiserver.jsonpath import JsonPath
-from hanse.apiserver.names import name_problems
 from hanse.apiserver.negotiation import Form, accepted_form, wants_aggregated_discovery
 from hanse.apiserver.registry import version_priority
 from hanse.apiserver.requests import Options, ResourcePath, parse_path, verb_of
 from hanse.apiserver.tables.columns import duration
 from hanse.kube.errors import ApiError
+from hanse.kube.names import name_problems
 
 PATHS = [
     ("/api/v1/pods", ResourcePath("", "v1", "", "pods")),

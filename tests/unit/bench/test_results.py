@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from bench.harness.rest import changes_in
 from bench.propagate import ratios
-from bench.results import result_lines
+from bench.results import result_lines, with_results
 
 
 def _run(mode: str, *, seconds: float, latency: float, host_writes: int) -> dict[str, Any]:
@@ -37,7 +38,8 @@ def test_times_are_multiples_of_the_mean_of_the_raw_runs() -> None:
     (line,) = result_lines(report, command="make bench", commit="abc1234")
 
     assert line == (
-        "| 2026-11-16 | abc1234 | `make bench` | 1.50 | 2.00× | 2.00× | 2.00× | 2.00× / 2.00× | 4.0 / 1.5 | 6.0 | 90 |"
+        "| 2026-11-16 | abc1234 | `make bench` | 1.50 | 2.00× | 2.00× | 2.00× | 2.00× / 2.00× | 4.0 / 1.5 "
+        "| 6.0 | 90 | – |"
     )
 
 
@@ -55,3 +57,40 @@ def test_raw_runs_alone_give_no_line() -> None:
     report = _report(_run("raw", seconds=1.0, latency=10.0, host_writes=0))
 
     assert result_lines(report, command="make bench", commit="abc1234") == []
+
+
+def test_writes_at_rest_are_told_of_the_host_and_of_all_members_together() -> None:
+    rested = _run("hanse", seconds=3.0, latency=30.0, host_writes=40)
+    rested["phases"]["idle"] = {"seconds": 60.0, "processes": {}, "changes": {"host": 1, "member1": 2, "member2": 3}}
+    report = _report(_run("raw", seconds=1.0, latency=10.0, host_writes=0), rested)
+
+    (line,) = result_lines(report, command="make bench", commit="abc1234")
+
+    assert line.endswith("| 1 / 5 in 60 s |")
+
+
+def test_requests_that_change_something_are_counted_but_leases_and_questions_are_not() -> None:
+    def line(verb: str, group: str, resource: str, count: str) -> str:
+        return f'apiserver_request_total{{group="{group}",resource="{resource}",verb="{verb}",code="200"}} {count}'
+
+    metrics = "\n".join(
+        (
+            "# TYPE apiserver_request_total counter",
+            line("POST", "apps", "deployments", "3"),
+            line("APPLY", "", "configmaps", "1.2e+01"),
+            line("GET", "", "configmaps", "100"),
+            line("PUT", "coordination.k8s.io", "leases", "50"),
+            line("POST", "authorization.k8s.io", "subjectaccessreviews", "7"),
+        )
+    )
+
+    assert changes_in(metrics) == 15
+
+
+def test_a_result_goes_to_the_end_of_its_own_table_and_begins_one_where_there_is_none() -> None:
+    begun = with_results("# Other\n\n| a |\n|---|\n| 1 |\n", ["| new |"])
+    later = with_results(f"{begun}\n# Last\n\n| b |\n", ["| newer |"])
+
+    assert begun.startswith("# Other\n\n| a |\n|---|\n| 1 |\n\n# Propagation: how much slower than raw writes\n")
+    assert begun.endswith("|\n| new |\n")
+    assert later.endswith("| new |\n| newer |\n\n# Last\n\n| b |\n")

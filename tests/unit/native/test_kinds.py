@@ -11,6 +11,7 @@ from hanse.native.kinds import DEFAULT_KINDS, is_federated, why_never
 from hanse.native.template import template_of
 from hanse.placement import Placement
 from hanse.placement.ask import ClusterTerm
+from hanse.propagation.door import keyed
 from hanse.propagation.intent import Problem
 from hanse.propagation.parts import ScaledParts
 from hanse.propagation.scale import Scale
@@ -180,7 +181,7 @@ def test_a_workload_that_is_scaled_in_some_clusters_is_not_divided():
 
 
 def informed(*kinds):
-    return DOOR.informed({PLACEMENT_POLICIES: [], CLUSTER_PLACEMENT_POLICIES: [], FEDERATED_KINDS: list(kinds)})
+    return DOOR.informed(keyed({PLACEMENT_POLICIES: [], CLUSTER_PLACEMENT_POLICIES: [], FEDERATED_KINDS: list(kinds)}))
 
 
 def widget(**spec):

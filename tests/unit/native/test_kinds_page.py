@@ -5,9 +5,11 @@ from pathlib import Path
 import yaml
 
 from hanse.api.federated_kinds import COMBINATIONS, FEDERATED_KIND_CRD, parse_federated_kind
+from hanse.cli.kinds_file import read_teachings
 from hanse.kube.schemas.crds import schema_from_crd
 from hanse.kube.schemas.validation import validate
 from hanse.native.kinds import DEFAULT_KINDS
+from hanse.propagation.teaching import learn
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "kinds.md").read_text()
 
@@ -27,4 +29,17 @@ def test_the_example_reads_as_the_page_says():
     assert validate(schema, example) == []
     assert kind.resource.group_resource == "widgets.example.com"
     assert kind.scale.available == ("status", "up")
+    assert learn(kind).problems == ()
     assert {field.combine for field in kind.status} <= set(COMBINATIONS)
+
+
+def test_the_file_on_the_page_teaches_what_it_says(tmp_path):
+    path = tmp_path / "kinds.py"
+    path.write_text(PAGE.partition("```python\n")[2].partition("```")[0])
+
+    (teaching,) = read_teachings([path])
+
+    assert teaching.kind == "widgets.example.com"
+    assert teaching.healthy({"status": {"phase": "Broken"}}) == "it is Broken"
+    assert teaching.ready({"status": {"members": ["x", "y"]}}) == 2
+    assert teaching.status([{"status": {"members": ["x"]}}, {"status": {"members": ["y"]}}]) == {"members": ["x", "y"]}

@@ -11,11 +11,11 @@ from hanse.apiserver.admission.attributes import Attributes, admission_request
 from hanse.apiserver.authorization import Attributes as Asked
 from hanse.apiserver.authorization import authorize
 from hanse.apiserver.cel.admission_expressions import Scope, expression
-from hanse.apiserver.cel.costs import CONDITIONS_BUDGET, OBJECT_BUDGET, Budget
-from hanse.apiserver.cel.library.authorizer import Check, answering, question
-from hanse.apiserver.cel.rule import CompileError, CostError, EngineMissing, EvaluationError, Rule
 from hanse.apiserver.core import Core
 from hanse.apiserver.identity import Identity, service_account_groups, split_service_account
+from hanse.kube.cel.costs import CONDITIONS_BUDGET, OBJECT_BUDGET, Budget
+from hanse.kube.cel.library.authorizer import Check, answering, question
+from hanse.kube.cel.rule import CompileError, CostError, EngineMissing, EvaluationError, Rule
 from hanse.kube.manifest import Obj
 
 

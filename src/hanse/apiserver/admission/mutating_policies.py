@@ -15,8 +15,8 @@ from hanse.apiserver.admission.reinvocation import Reinvocation
 from hanse.apiserver.admission.variables import bind_variables
 from hanse.apiserver.admission.webhooks import Complete
 from hanse.apiserver.cel.admission_expressions import Scope, expression, scope_of
-from hanse.apiserver.cel.rule import EngineMissing, EvaluationError
 from hanse.apiserver.core import Call
+from hanse.kube.cel.rule import EngineMissing, EvaluationError
 from hanse.kube.errors import ApiError
 from hanse.kube.manifest import Obj, name_of
 from hanse.kube.patches.field_merge import merge

@@ -13,8 +13,8 @@ from hanse.apiserver.admission.matching import match_binding, match_policy, name
 from hanse.apiserver.admission.params import ConfigurationError, params_of
 from hanse.apiserver.admission.variables import bind_variables
 from hanse.apiserver.cel.admission_expressions import Scope, expression, scope_of
-from hanse.apiserver.cel.rule import EngineMissing, EvaluationError
 from hanse.apiserver.core import Call
+from hanse.kube.cel.rule import EngineMissing, EvaluationError
 from hanse.kube.errors import ApiError
 from hanse.kube.manifest import Obj, name_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hanse.apiserver.admission.conditions import Activation
 from hanse.apiserver.cel.admission_expressions import expression, scope_of
-from hanse.apiserver.cel.rule import EvaluationError
+from hanse.kube.cel.rule import EvaluationError
 from hanse.kube.manifest import Obj
 
 

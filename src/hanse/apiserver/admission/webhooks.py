@@ -15,9 +15,9 @@ from hanse.apiserver.admission.matching import match_webhook
 from hanse.apiserver.admission.reinvocation import Reinvocation
 from hanse.apiserver.admission.reviews import BadReview, Verdict, read_verdict, review_of
 from hanse.apiserver.cel.admission_expressions import Scope
-from hanse.apiserver.cel.rule import EvaluationError
 from hanse.apiserver.core import Call
 from hanse.apiserver.webhook_client import CallFailed, Target
+from hanse.kube.cel.rule import EvaluationError
 from hanse.kube.errors import ApiError
 from hanse.kube.log import Log
 from hanse.kube.manifest import Obj, dig

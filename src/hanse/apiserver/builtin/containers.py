@@ -10,9 +10,9 @@ from hanse.apiserver.builtin import field_rules
 from hanse.apiserver.builtin.container_handlers import PROBES, hook_problems, probe_problems
 from hanse.apiserver.builtin.environment import environment_problems
 from hanse.apiserver.builtin.volumes import relative_path_problems
-from hanse.apiserver.names import name_problems
 from hanse.apiserver.status import FieldProblem, duplicate_value, forbidden_value, invalid_value, required_value
 from hanse.kube.manifest import Obj
+from hanse.kube.names import name_problems
 from hanse.kube.quantities import parse_quantity
 
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")

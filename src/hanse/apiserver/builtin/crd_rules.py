@@ -7,9 +7,9 @@ from typing import Any
 from hanse.apiserver.builtin.crd_schemas import schema_problems
 from hanse.apiserver.builtin.strategy import Strategy
 from hanse.apiserver.cel.definition_checks import rule_problems
-from hanse.apiserver.names import name_problems
 from hanse.apiserver.status import FieldProblem, invalid_value, required_value
 from hanse.kube.manifest import Obj, dig
+from hanse.kube.names import name_problems
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 APPROVAL = "api-approved.kubernetes.io"

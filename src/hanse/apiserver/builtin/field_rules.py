@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 
-from hanse.apiserver.names import NameRule, label_problems, name_problems
+from hanse.apiserver.names import label_problems
 from hanse.apiserver.status import (
     FieldProblem,
     forbidden_value,
@@ -16,6 +16,7 @@ from hanse.apiserver.status import (
     unsupported_value,
 )
 from hanse.kube.manifest import Obj
+from hanse.kube.names import NameRule, name_problems
 from hanse.kube.quantities import parse_quantity
 from hanse.kube.selectors import label_value_problems, qualified_name_problems
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from hanse.apiserver.builtin import field_rules
 from hanse.apiserver.builtin.strategy import Strategy
-from hanse.apiserver.names import name_problems
 from hanse.apiserver.status import (
     FieldProblem,
     duplicate_value,
@@ -17,6 +16,7 @@ from hanse.apiserver.status import (
     unsupported_value,
 )
 from hanse.kube.manifest import Obj, dig
+from hanse.kube.names import name_problems
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _WILDCARD = re.compile(r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

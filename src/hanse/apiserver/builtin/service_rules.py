@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from hanse.apiserver.builtin import field_rules
-from hanse.apiserver.names import label_problems, name_problems
+from hanse.apiserver.names import label_problems
 from hanse.apiserver.status import FieldProblem, duplicate_value, forbidden_value, invalid_value, required_value
 from hanse.kube.manifest import Obj, dig
+from hanse.kube.names import name_problems
 
 NODE_PORTS = range(30000, 32768)
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from hanse.apiserver.names import NameRule
 from hanse.apiserver.status import FieldProblem
 from hanse.kube.manifest import Obj
+from hanse.kube.names import NameRule
 
 Defaults = Callable[[Obj], None]
 Validate = Callable[[Obj, Obj | None], list[FieldProblem]]

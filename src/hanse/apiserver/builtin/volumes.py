@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hanse.apiserver.builtin import environment, field_rules
-from hanse.apiserver.names import name_problems
 from hanse.apiserver.status import FieldProblem, duplicate_value, forbidden_value, invalid_value, required_value
 from hanse.kube.manifest import Obj
+from hanse.kube.names import name_problems
 from hanse.kube.quantities import parse_quantity
 
 _HOST_PATH_TYPES = (

@@ -8,8 +8,6 @@ from urllib.parse import urlsplit
 
 from hanse.apiserver.builtin.strategy import Strategy
 from hanse.apiserver.cel.admission_expressions import Scope, compile_error
-from hanse.apiserver.cel.rule import EngineMissing
-from hanse.apiserver.names import name_problems
 from hanse.apiserver.status import (
     FieldProblem,
     duplicate_value,
@@ -18,7 +16,9 @@ from hanse.apiserver.status import (
     required_value,
     unsupported_value,
 )
+from hanse.kube.cel.rule import EngineMissing
 from hanse.kube.manifest import Obj
+from hanse.kube.names import name_problems
 from hanse.kube.selectors import qualified_name_problems
 
 FAILURE_POLICIES = ("Fail", "Ignore")

@@ -1,11 +1,1 @@
-"""CEL, the expression language of CRD rules and admission policies, as a kube-apiserver speaks it.
-
-`compile_rule` gives a `Rule`; everything else in this package is what a Rule is made from: the types of the
-variables, the functions that Kubernetes adds to the language, and the sentences of its errors. Where the
-engine (cel-expr-python) is not built for a platform, `EngineMissing` is raised when an expression would be compiled.
-"""
-
-from hanse.apiserver.cel.foreign import EngineMissing
-from hanse.apiserver.cel.rule import CompileError, CostError, EvaluationError, Rule, compile_rule
-
-__all__ = ["CompileError", "CostError", "EngineMissing", "EvaluationError", "Rule", "compile_rule"]
+"""What a kube-apiserver does with CEL, on `hanse.kube.cel`: rules of CRDs and expressions of admission policies."""

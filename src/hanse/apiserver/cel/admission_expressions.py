@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from hanse.apiserver.cel.declared import DYNAMIC, Declarations, TypeName, type_name
 from hanse.apiserver.cel.literals import as_maps, as_types
-from hanse.apiserver.cel.rule import CompileError, Rule, WrongType, compile_rule
+from hanse.kube.cel.declared import DYNAMIC, Declarations, TypeName, type_name
+from hanse.kube.cel.rule import CompileError, Rule, WrongType, compile_rule
 from hanse.kube.manifest import Obj
 
 _TEXT: TypeName = {"type_name": "string"}

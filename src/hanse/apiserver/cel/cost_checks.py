@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hanse.apiserver.cel.costs import DeclaredSizes, estimate
-from hanse.apiserver.cel.costs.amounts import MOST
-from hanse.apiserver.cel.costs.declared_sizes import extent_of, repetitions
 from hanse.apiserver.cel.validations import Validation
 from hanse.apiserver.status import FieldProblem, forbidden_value
+from hanse.kube.cel.costs import DeclaredSizes, estimate
+from hanse.kube.cel.costs.amounts import MOST
+from hanse.kube.cel.costs.declared_sizes import extent_of, repetitions
 from hanse.kube.schemas import Schema
 
 EXPRESSION_LIMIT = 10_000_000

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 
 from hanse.apiserver.cel.cost_checks import CostChecks, multiplied
-from hanse.apiserver.cel.declared import TypeName, self_type
-from hanse.apiserver.cel.rule import CompileError, EngineMissing, mentions
 from hanse.apiserver.cel.validations import MessageError, compile_validation, field_path
 from hanse.apiserver.status import FieldProblem, forbidden_value, invalid_value, required_value, unsupported_value
+from hanse.kube.cel.declared import TypeName, self_type
+from hanse.kube.cel.rule import CompileError, EngineMissing, mentions
 from hanse.kube.manifest import Obj
 from hanse.kube.schemas import Schema, schema_from_crd
 
@@ -46,9 +46,12 @@ def rule_problems(openapi: Obj, field: str, *, settled: bool = False) -> list[Fi
 
     A schema that is `settled` was accepted before: none of its rules is too costly by itself any more.
     """
-    places = list(_places(_Place(schema_from_crd(openapi), field, root=True)))
+    ruled: set[int] = set()
+    if not _mark_ruled(openapi, ruled):
+        return []
+    places = list(_places(_Place(schema_from_crd(openapi), field, root=True), openapi, ruled))
     problems = [problem for place in places for problem in _form_problems(place.schema, place.field)]
-    problems += _nested_problems(openapi, field)
+    problems += _nested_problems(openapi, field, ruled)
     if problems:
         return problems
     costs = CostChecks(settled)
@@ -59,37 +62,53 @@ def rule_problems(openapi: Obj, field: str, *, settled: bool = False) -> list[Fi
     return [*problems, *costs.total_problems(field)]
 
 
-def _places(place: _Place) -> Iterator[_Place]:
+def _mark_ruled(openapi: Any, ruled: set[int]) -> bool:
+    """Note the parts of a schema that have a rule in them; the rest, mostly nearly all of it, need not be looked at."""
+    if isinstance(openapi, dict):
+        found = bool(openapi.get(_RULES))
+        for child in openapi.values():
+            if isinstance(child, dict | list) and _mark_ruled(child, ruled):
+                found = True
+    else:
+        # Every entry is looked at, whatever the others have.
+        found = sum(_mark_ruled(child, ruled) for child in openapi if isinstance(child, dict)) > 0
+    if found:
+        ruled.add(id(openapi))
+    return found
+
+
+def _places(place: _Place, openapi: Obj, ruled: set[int]) -> Iterator[_Place]:
     """Yield the places that have rules, from the root down."""
     schema, field = place.schema, place.field
     if schema.rules:
         yield place
-    for name in sorted(schema.properties):
-        if name != "metadata":
+    for name, raw in sorted((openapi.get("properties") or {}).items()):
+        if name != "metadata" and id(raw) in ruled:
             child = replace(place, schema=schema.properties[name], field=f"{field}.properties[{name}]", root=False)
-            yield from _places(child)
+            yield from _places(child, raw, ruled)
     inner = replace(place, root=False, times=multiplied(place.times, schema))
-    if schema.items is not None:
+    if schema.items is not None and id(raw := openapi["items"]) in ruled:
         uncorrelated = place.uncorrelated or ("" if schema.list_type == "map" else field)
-        yield from _places(replace(inner, schema=schema.items, field=f"{field}.items", uncorrelated=uncorrelated))
-    if schema.additional is not None:
-        yield from _places(replace(inner, schema=schema.additional, field=f"{field}.additionalProperties"))
+        below = replace(inner, schema=schema.items, field=f"{field}.items", uncorrelated=uncorrelated)
+        yield from _places(below, raw, ruled)
+    if schema.additional is not None and id(raw := openapi["additionalProperties"]) in ruled:
+        yield from _places(replace(inner, schema=schema.additional, field=f"{field}.additionalProperties"), raw, ruled)
 
 
-def _nested_problems(openapi: Any, field: str, *, nested: bool = False) -> Iterator[FieldProblem]:
+def _nested_problems(openapi: Any, field: str, ruled: set[int], *, nested: bool = False) -> Iterator[FieldProblem]:
     """Yield the rules that stand where a schema only restricts what another one declares."""
-    if not isinstance(openapi, dict):
+    if id(openapi) not in ruled:
         return
     if nested and openapi.get(_RULES):
         yield forbidden_value(f"{field}.{_RULES}", "must be empty to be structural")
     for name in ("allOf", "anyOf", "oneOf"):
         for place, branch in enumerate(openapi.get(name) or ()):
-            yield from _nested_problems(branch, f"{field}.{name}[{place}]", nested=True)
-    yield from _nested_problems(openapi.get("not"), f"{field}.not", nested=True)
+            yield from _nested_problems(branch, f"{field}.{name}[{place}]", ruled, nested=True)
+    yield from _nested_problems(openapi.get("not"), f"{field}.not", ruled, nested=True)
     for name, child in sorted((openapi.get("properties") or {}).items()):
-        yield from _nested_problems(child, f"{field}.properties[{name}]", nested=nested)
+        yield from _nested_problems(child, f"{field}.properties[{name}]", ruled, nested=nested)
     for name in ("items", "additionalProperties"):
-        yield from _nested_problems(openapi.get(name), f"{field}.{name}", nested=nested)
+        yield from _nested_problems(openapi.get(name), f"{field}.{name}", ruled, nested=nested)
 
 
 def _form_problems(schema: Schema, field: str) -> Iterator[FieldProblem]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
-from hanse.apiserver.cel.costs import Budget
-from hanse.apiserver.cel.declared import self_type
-from hanse.apiserver.cel.rule import CostError, EvaluationError
 from hanse.apiserver.cel.validations import Validation, compile_validation
 from hanse.apiserver.cel.values import visible
 from hanse.apiserver.status import FieldProblem
+from hanse.kube.cel.costs import Budget
+from hanse.kube.cel.declared import self_type
+from hanse.kube.cel.rule import CostError, EvaluationError
 from hanse.kube.manifest import Obj
 from hanse.kube.schemas import Schema
 

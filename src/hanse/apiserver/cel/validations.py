@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from hanse.apiserver.cel.costs import Budget
-from hanse.apiserver.cel.declared import Declarations, TypeName, optional_of
-from hanse.apiserver.cel.rule import CompileError, EvaluationError, Rule, WrongType, compile_rule, mentions
+from hanse.kube.cel.costs import Budget
+from hanse.kube.cel.declared import Declarations, TypeName, optional_of
+from hanse.kube.cel.rule import CompileError, EvaluationError, Rule, WrongType, compile_rule, mentions
 from hanse.kube.manifest import Obj
 from hanse.kube.schemas import Schema
 

@@ -7,8 +7,8 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from hanse.apiserver.cel import engine
-from hanse.apiserver.cel.declared import escaped
+from hanse.kube.cel import engine
+from hanse.kube.cel.declared import escaped
 from hanse.kube.schemas import Schema
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}

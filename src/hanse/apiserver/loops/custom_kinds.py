@@ -25,11 +25,14 @@ class CustomKinds:
         self._core = core
         self._worker: Worker[str] = Worker("custom-kinds", core.runtime, self._reconcile)
         self._installed: dict[str, tuple[str, str]] = {}
+        # The group and kind that each installed definition has taken.
+        self._taken: dict[str, tuple[str, str]] = {}
 
     async def start(self) -> None:
         """Serve what was established before, then follow."""
         self._core.hub.listen(self._hear)
-        for record in self._core.storage.scan(_BUCKET):
+        # In the order in which they came: a kind that is named without its group means the same after a restart.
+        for record in sorted(self._core.storage.scan(_BUCKET), key=lambda record: record.revision):
             await self._reconcile(record.path)
         self._worker.start()
 
@@ -80,10 +83,12 @@ class CustomKinds:
         if before:
             self._core.registry.withdraw(*before)
         self._installed[name_of(crd)] = (group, plural)
+        self._taken[name_of(crd)] = (group, dig(crd, "status", "acceptedNames", "kind", default=""))
         self._core.registry.install(kinds_of(crd))
 
     def _withdraw(self, name: str) -> None:
         before = self._installed.pop(name, None)
+        self._taken.pop(name, None)
         if before:
             self._core.registry.withdraw(*before)
             self._core.hub.end_bucket(f"{before[0]}/{before[1]}")
@@ -114,14 +119,10 @@ class CustomKinds:
         return {**crd, "status": told}
 
     def _name_clash(self, crd: Obj) -> tuple[str, str] | None:
-        names, group = crd["spec"]["names"], crd["spec"]["group"]
-        for name, (other_group, other_plural) in self._installed.items():
-            if name == name_of(crd) or other_group != group:
-                continue
-            other = self._core.storage.get(_BUCKET, f"{other_plural}.{other_group}")
-            taken = dig(objects.decode(other.value, "", ""), "status", "acceptedNames", default={}) if other else {}
-            if names.get("kind") == taken.get("kind"):
-                return "KindConflict", f'"{names["kind"]}" is already in use'
+        kind = crd["spec"]["names"].get("kind")
+        wanted = (crd["spec"]["group"], kind)
+        if any(taken == wanted and name != name_of(crd) for name, taken in self._taken.items()):
+            return "KindConflict", f'"{kind}" is already in use'
         return None
 
     async def _finish(self, served: Served, crd: Obj, revision: int) -> None:

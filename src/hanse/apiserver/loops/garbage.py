@@ -175,7 +175,10 @@ class GarbageCollector:
         uid = obj["metadata"]["uid"]
         for place in sorted(self._dependents.get(uid, ())):
             await self._let_go(place, uid)
-        await self._without_finalizer(kind, obj, revision, _ORPHAN)
+        if finalizers_of(obj) == [_ORPHAN]:
+            # Whoever else holds the object may have dependents that no owner reference names, and no other way to
+            # learn that they are to stay; so this word goes last.
+            await self._without_finalizer(kind, obj, revision, _ORPHAN)
 
     async def _let_go(self, place: Place, uid: str) -> None:
         while True:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hanse.api.clusters import CLUSTERS
 from hanse.api.names import FAULT_ANNOTATION, REGION_LABEL, ZONE_LABEL
-from hanse.cli.control_plane import campaign, prepare_host
+from hanse.cli.control_plane import campaign, prepare_host, serve_federated_types
 from hanse.cli.embedded.breaking import Keeper, play
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.embedded.kubeconfig import kubeconfig_for
@@ -26,6 +26,7 @@ from hanse.kube.log import Log
 from hanse.kube.manifest import Key, annotations_of, dig
 from hanse.kube.runtime import Runtime
 from hanse.native.authorship import stamp_authors
+from hanse.propagation.teaching import Teaching
 from hanse.simulator.faults.breakable import BreakableCluster
 from hanse.simulator.faults.clock import ClusterClock
 from hanse.simulator.faults.schedule import Planned
@@ -46,6 +47,7 @@ class Wishes:
     port: int = 0
     ephemeral: bool = False
     schedule: tuple[Planned, ...] = ()
+    teachings: tuple[Teaching, ...] = ()
 
 
 class SimulatedMember:
@@ -132,6 +134,7 @@ class EmbeddedFederation:
         self._host = host
         self._clusters = Cache(host, CLUSTERS)
         await prepare_host(host)
+        await serve_federated_types(host)
         await stamp_authors(host)
         for settings in self._settings:
             progress(f"starting cluster {settings.name}")
@@ -159,7 +162,7 @@ class EmbeddedFederation:
     async def _control(self, host: Client) -> None:
         """Lead; the folder's lock makes this process the only one of its identity, so a crash costs no waiting."""
         while True:
-            await campaign(host, f"hanse-up:{self._folder.path}")
+            await campaign(host, f"hanse-up:{self._folder.path}", teachings=self._wishes.teachings)
 
     async def _open(self, name: str, cluster: str, runtime: Runtime, progress: Progress) -> Server:
         folder = self._folder.server(cluster)

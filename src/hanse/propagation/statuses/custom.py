@@ -3,32 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from hanse.api.federated_kinds import TaughtField
 from hanse.kube.conditions import condition, merge_conditions
 from hanse.kube.manifest import Obj, dig
+from hanse.propagation.expressions import Unanswered
 from hanse.propagation.report import Report
-from hanse.propagation.scale import with_field
+from hanse.propagation.scale import Path, with_field
+from hanse.propagation.teaching import MadeField
 
 _STATUS = "status"
 
 
-def taught_status(rules: Sequence[TaughtField], source: Obj, report: Report, now: str) -> Obj | None:
+Rule: TypeAlias = TaughtField | MadeField
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtStatus:
+    """A status that rules made, and what one of them could not make, in one sentence."""
+
+    status: Obj
+    trouble: str = ""
+
+
+def taught_status(rules: Sequence[Rule], source: Obj, report: Report, now: str) -> TaughtStatus | None:
     """Return the status that rules make of the members', None where there is no rule; other fields stay."""
     if not rules:
         return None
     rows = [(row.cluster, row.observed) for row in report.rows if row.live and row.observed is not None]
     result: Obj = {_STATUS: dict(source.get(_STATUS) or {})}
+    trouble = ""
     for rule in rules:
-        if rule.path[:1] != (_STATUS,) or len(rule.path) < 2:
+        if rule.path[:1] != (_STATUS,):
             continue
-        values = [(name, value) for name, obj in rows if (value := dig(obj, *rule.path)) is not None]
-        made = _combined(rule.combine, values, dig(source, *rule.path), now)
-        if made is not None:
-            result = with_field(result, rule.path, made)
-    status: Obj = result[_STATUS]
-    return status
+        try:
+            if (value := _value(rule, source, rows, now)) is not None:
+                result = _with(result, rule.path, value)
+        except Unanswered as error:
+            trouble = trouble or f"the field {'.'.join(rule.path)} stays as it is: {error}"
+    # Members that have told nothing yet leave questions open that are answered in a moment.
+    complete = all(obj.get(_STATUS) for _, obj in rows)
+    return TaughtStatus(result[_STATUS], trouble if complete else "")
+
+
+def _value(rule: Rule, source: Obj, rows: list[tuple[str, Obj]], now: str) -> Any:
+    if isinstance(rule, MadeField):
+        return rule.make(source, [{"name": name, _STATUS: obj[_STATUS]} for name, obj in rows if obj.get(_STATUS)])
+    values = [(name, value) for name, obj in rows if (value := dig(obj, *rule.path)) is not None]
+    return _combined(rule.combine, values, dig(source, *rule.path), now)
+
+
+def _with(result: Obj, path: Path, value: Any) -> Obj:
+    """Set one field, or every field of a whole status."""
+    if len(path) > 1:
+        return with_field(result, path, value)
+    if not isinstance(value, dict):
+        raise Unanswered(f"it is made of fields and not of {value!r}")
+    return {_STATUS: {**result[_STATUS], **value}}
 
 
 def _combined(combine: str, values: list[tuple[str, Any]], before: Any, now: str) -> Any:

@@ -17,6 +17,9 @@ def deployment_status(source: Obj, report: Report, now: str) -> Obj:
     old = source.get("status") or {}
     members = members_of(report)
     counts = {name: sum(dig(obj, "status", name, default=0) for obj in members) for name in _COUNTS}
+    # What waits for room in a full cluster runs elsewhere: a rollout that is over must not wait for it.
+    surplus = min(sum(report.decision.overflow.values()), max(0, counts["replicas"] - counts["availableReplicas"]))
+    counts |= {name: max(0, counts[name] - surplus) for name in ("replicas", "updatedReplicas")}
     wanted = _wanted(source, report, members)
     unavailable = max(0, max(wanted, counts["replicas"]) - counts["availableReplicas"])
     status: Obj = {name: value for name, value in counts.items() if value}
@@ -33,8 +36,9 @@ def _wanted(source: Obj, report: Report, members: list[Obj]) -> int:
     if AUTOSCALED_ANNOTATION in annotations_of(source):
         # What the source says is not what its autoscalers want.
         return sum(WORKLOAD.asked(obj) for obj in members)
-    # Duplicated work, and what a full cluster is asked for beyond its share, is more than the source says.
-    return max(int(dig(source, "spec", "replicas", default=1)), sum(report.decision.replicas.values()))
+    # Duplicated work is more than the source says.
+    placed = sum(report.decision.replicas.values()) - sum(report.decision.overflow.values())
+    return max(int(dig(source, "spec", "replicas", default=1)), placed)
 
 
 def _conditions(report: Report, members: list[Obj], counts: dict[str, int], wanted: int) -> list[Obj]:

@@ -1,0 +1,99 @@
+"""Objects that follow others, for the engine: what is known of whom, who waits for whom, and for how long.
+
+What is decided here is in `company`, who names whom in `following`; this brings them together with the desk, the
+sources and the members' copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from hanse.clusters.registry import Registry
+from hanse.kube.manifest import Obj, uid_of
+from hanse.kube.runtime import Runtime
+from hanse.propagation.company import accompanied, is_undecided, kept_from, stand_of
+from hanse.propagation.comparison import Present, Wanted
+from hanse.propagation.desk import Desk
+from hanse.propagation.following import Bells, Following
+from hanse.propagation.intent import Follows, Intent, Ref
+from hanse.propagation.planning import UNSEEN, Observation, Planned
+from hanse.propagation.sources import Sources
+
+
+class Escort:
+    """Has what workloads name go where they go: before them, and away after them."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        sources: Sources,
+        desk: Desk,
+        bells: Bells,
+        *,
+        observe: Callable[[str, Ref], Observation],
+        runtime: Runtime,
+    ) -> None:
+        self.following = Following(bells)
+        self._registry = registry
+        self._sources = sources
+        self._desk = desk
+        self._observe = observe
+        self._runtime = runtime
+
+    def accompanied(self, ref: Ref, intent: Intent) -> Intent | None:
+        """Return the intent of an object in the company that it follows; None while it is not known where that is."""
+        users = self.following.users_of(ref, intent.follows)
+        if is_undecided(intent, users):
+            return None
+        if not users and intent.follows is not Follows.ALWAYS:
+            return intent
+        return accompanied(intent, users, self._clusters())
+
+    def planned(self, ref: Ref, source: Obj, intent: Intent, planned: Planned, seen: Mapping[str, Observation]) -> None:
+        """Take in what was planned for an object: what it names may have to move, and what names it go without."""
+        users = self.following.users_of(ref, intent.follows)
+        self.following.decided(ref, kept_from(planned, users) if users else {})
+        self.stands(ref, source, planned.wanted, seen)
+
+    def stands(self, ref: Ref, source: Obj, wanted: Mapping[str, Wanted], seen: Mapping[str, Observation]) -> None:
+        """Take in where an object is and shall be, if anything depends on that."""
+        if self.following.concerns(ref):
+            self.following.stands(ref, stand_of(uid_of(source), wanted, seen, self._clusters()))
+
+    def after_needs(
+        self, ref: Ref, wanted: dict[str, Wanted], seen: Mapping[str, Observation]
+    ) -> tuple[dict[str, Wanted], float | None]:
+        """Hold an object back, for a while, from clusters that will have what it names in a moment.
+
+        Returns what may be asked of the clusters now, and when more may be even if nothing happens.
+        """
+        needs = self.following.brings(ref)
+        early = {
+            name
+            for name, wish in (wanted.items() if needs else ())
+            if isinstance(wish, Present)
+            and seen.get(name, UNSEEN).copy is None
+            and any(self._is_coming(name, need) for need in needs)
+        }
+        if not early:
+            self.following.waits_no_more(ref)
+            return wanted, None
+        wait = self.following.waits(ref, self._runtime.monotonic())
+        if not wait:
+            return wanted, None
+        return {name: wish for name, wish in wanted.items() if name not in early}, wait
+
+    def lacks(self, ref: Ref) -> list[str]:
+        """Say what the pods of an object will not find."""
+        return self.following.lacks(ref, self._sources.has)
+
+    def _is_coming(self, cluster: str, ref: Ref) -> bool:
+        if self.following.is_undecided(ref):
+            return self._sources.has(ref) is True
+        if not isinstance(self._desk.wanted(cluster, ref), Present) or self._desk.trouble(cluster, ref):
+            return False
+        observation = self._observe(cluster, ref)
+        return observation.seen and observation.copy is None
+
+    def _clusters(self) -> list[str]:
+        return [cluster.name for cluster in self._registry.clusters()]

@@ -1,0 +1,50 @@
+"""Writing source objects back to the host: their status, and what others of them have to know."""
+
+from __future__ import annotations
+
+from hanse.kube.client import Client
+from hanse.kube.errors import NotFound
+from hanse.kube.manifest import Obj, annotations_of
+from hanse.propagation.door import Mark
+from hanse.propagation.intent import Ref
+from hanse.propagation.sources import Sources
+
+
+class HostWriter:
+    """Writes sources on top of the version that was read; Conflict says that it is not the newest."""
+
+    def __init__(self, host: Client, sources: Sources) -> None:
+        self._host = host
+        self._sources = sources
+
+    async def write(self, ref: Ref, obj: Obj, *, subresource: str = "") -> Obj | None:
+        """Write a source; None says that it went away while we looked at it."""
+        try:
+            written = await self._host.update(ref.resource, obj, subresource=subresource)
+        except NotFound:
+            return None
+        self._sources.remember(ref, written)
+        written["metadata"].pop("managedFields", None)
+        return written
+
+    async def write_reported(self, ref: Ref, source: Obj, reported: Obj) -> None:
+        """Write what a door has put into a source: nothing, its metadata, its status, or both."""
+        if reported["metadata"] != source["metadata"]:
+            written = await self.write(ref, reported)
+            if written is None:
+                return
+            reported = {**written, "status": reported["status"]} if "status" in reported else written
+        if reported.get("status") != source.get("status"):
+            await self.write(ref, reported, subresource="status")
+
+    async def mark(self, mark: Mark | None) -> None:
+        """Write into another source what it has to know of this one, if it is there and does not know it yet."""
+        for earlier in mark.before if mark is not None else ():
+            await self.mark(earlier)
+        source = self._sources.get(mark.ref) if mark is not None else None
+        if mark is None or source is None or annotations_of(source).get(mark.annotation) == mark.text:
+            return
+        annotations = {name: text for name, text in annotations_of(source).items() if name != mark.annotation}
+        if mark.text is not None:
+            annotations[mark.annotation] = mark.text
+        await self.write(mark.ref, {**source, "metadata": {**source["metadata"], "annotations": annotations}})
