@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from hanse.native.rehearsal import Federation as Federation
-    from hanse.native.rehearsal import fleet as fleet
-    from hanse.native.rehearsal import place as place
+    from hanse.cli.rehearsal import Federation as Federation
+    from hanse.cli.rehearsal import fleet as fleet
+    from hanse.cli.rehearsal import place as place
     from hanse.placement import Aggregated as Aggregated
     from hanse.placement import ByCapacity as ByCapacity
     from hanse.placement import ByFreeCapacity as ByFreeCapacity
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # The public names and the modules that have them: loaded when they are first used, so that `hanse --help` waits for
 # none of them.
 _PUBLIC = {
-    **dict.fromkeys(("Federation", "fleet", "place"), "hanse.native.rehearsal"),
+    **dict.fromkeys(("Federation", "fleet", "place"), "hanse.cli.rehearsal"),
     "where": "hanse.placement.cluster_selector",
     "Teaching": "hanse.propagation.teaching",
     **dict.fromkeys(

@@ -16,10 +16,13 @@ FOLDER = Path(__file__).parents[2] / "examples" / "kubefed"
 CLUSTERS = {"cluster1": "ap-south", "cluster2": "eu-west"}
 NAMESPACE = "test-namespace"
 PATIENCE_SECONDS = 60.0
+# A real host takes a hundred definitions, one after the other.
+SERVING_SECONDS = 180.0
 
 
 def federated_manifests_give_the_seeds_results(federation: Federation) -> None:
     """Lines 1 to 6, 9, 13, 68 and 100, and nine replicas over a ready 3 and 5."""
+    wait_until(lambda: _are_served(federation), seconds=SERVING_SECONDS, what="federated types are served")
     _create(federation, "frontend")
     _until("5 and 10 replicas", lambda: _replicas(federation, "replicaset/frontend", "default") == _in(5, 10))
     federation.kubectl("federation", "create", "namespace", NAMESPACE)
@@ -38,6 +41,15 @@ def federated_manifests_give_the_seeds_results(federation: Federation) -> None:
     _until("nothing left", lambda: not _deployed(federation))
     _until("nothing left", lambda: not _replicas(federation, "replicaset/frontend", "default"))
     federation.kubectl("federation", "delete", "namespace", NAMESPACE)
+
+
+def _are_served(federation: Federation) -> bool:
+    groups = ("core.federation.k8s.io", "types.federation.k8s.io", "scheduling.federation.k8s.io")
+    listed = [
+        federation.kubectl("federation", "api-resources", f"--api-group={group}", "-o", "name") for group in groups
+    ]
+    wanted = ("federatedreplicasetoverrides", "federateddeployments", "replicaschedulingpreferences")
+    return all(f"{name}." in names for name, names in zip(wanted, listed, strict=True))
 
 
 def _in(first: int, second: int) -> dict[str, int]:

@@ -14,9 +14,8 @@ import yaml
 from hanse.api.kubefed.forms import FORMS, Form
 from hanse.api.kubefed.hosting import kubefed_definitions
 from hanse.kube.client import Client, WriteOptions
-from hanse.kube.conditions import is_true
 from hanse.kube.errors import AlreadyExists, ApiError
-from hanse.kube.manifest import Obj, dig, name_of
+from hanse.kube.manifest import Obj, name_of
 from hanse.kube.resources import CRDS
 
 PATIENCE_SECONDS = 60.0
@@ -431,17 +430,17 @@ async def serve_kubefed(host: Client, forms: tuple[Form, ...] = FORMS) -> None:
         except AlreadyExists:
             # The host has been prepared already.
             continue
+    await until_listed(host, {name_of(definition) for definition in definitions})
+
+
+async def until_listed(host: Client, names: set[str]) -> None:
+    """Wait until a host says that it serves these kinds: a definition is established a moment before."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        for definition in definitions:
-            await _served(host, name_of(definition))
-    host.discovery.forget()
-
-
-async def _served(host: Client, name: str) -> None:
-    while True:
-        if is_true(dig(await host.get(CRDS, name), "status", "conditions"), "Established"):
-            return
-        await asyncio.sleep(0.05)
+        while True:
+            host.discovery.forget()
+            if names <= {resource.group_resource for resource in await host.discovery.resources()}:
+                return
+            await asyncio.sleep(0.05)
 
 
 async def taken(host: Client, manifest: Obj) -> Obj:

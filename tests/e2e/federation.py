@@ -152,7 +152,7 @@ class RealFederation:
 
     def _start_controller(self) -> None:
         with (self._folder / "controller.log").open("ab") as log:
-            command = [*HANSE, "controller", "--kubeconfig", str(self._host.kubeconfig)]
+            command = [*HANSE, "controller", "--kubeconfig", str(self._host.kubeconfig), "--all-kubefed-forms"]
             self._controller = subprocess.Popen(command, stderr=log, cwd=CHECKOUT)
 
     def _serves_clusters(self) -> bool:

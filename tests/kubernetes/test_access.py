@@ -1,25 +1,33 @@
 """Authors and the verb `use` on a real API server."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
-from hanse.api.names import AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION
-from hanse.cli.control_plane import prepare_host
+from hanse.api.kubefed.forms import FORM_D, template_resource
+from hanse.api.kubefed.preferences import PREFERENCES
+from hanse.api.names import AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION, FINALIZER
+from hanse.cli.authorship import stamp_authors
+from hanse.cli.control_plane import prepare_host, serve_federated_types
 from hanse.clusters.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, Access, Author, author_of
 from hanse.clusters.access_admission import POLICY_NAME
 from hanse.kube import Client, Kubeconfig, SystemRuntime
 from hanse.kube.auth.endpoint import Impersonation
+from hanse.kube.errors import ServerError
 from hanse.kube.http import HttpTransport
+from hanse.kube.manifest import finalizers_of
 from hanse.kube.resources import CONFIGMAPS
-from hanse.native.authorship import stamp_authors
 from tests.kubernetes.follower import closing
+from tests.unit.federated.cases import federated, preference
 
 pytestmark = pytest.mark.kubernetes
 
 CLUSTERS = ("east", "west")
+FEDERATED_CONFIGS = template_resource(FORM_D, CONFIGMAPS)
 RULES = {
     "writes": {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]},
+    "writes-types": {"apiGroups": [FORM_D.group, PREFERENCES[0].group], "resources": ["*"], "verbs": ["*"]},
     "uses-east": {
         "apiGroups": ["clusterregistry.k8s.io"],
         "resources": ["clusters"],
@@ -30,6 +38,7 @@ RULES = {
 }
 SUBJECTS = {
     "writes": [("Group", "system:authenticated")],
+    "writes-types": [("User", "anna")],
     "uses-east": [("User", "anna")],
     "uses-all": [("Group", "operators")],
 }
@@ -63,6 +72,7 @@ async def test_a_real_api_server_stamps_authors_and_judges_their_use_of_clusters
 
     async with closing(Client(HttpTransport(endpoint), runtime)) as client:
         await prepare_host(client)
+        await serve_federated_types(client, (FORM_D,))
         assert await stamp_authors(client)
         await grant(client)
         async with as_user("anna") as anna, as_user("otto", "operators") as otto, as_user("dora") as dora:
@@ -86,8 +96,31 @@ async def test_a_real_api_server_stamps_authors_and_judges_their_use_of_clusters
                 CONFIGMAPS, "of-anna", {"data": {"a": "b"}, "metadata": {"finalizers": None}}, "default"
             )
             assert author_of(taken) == Author("dora", ("system:authenticated",))
+            # What is federated, and what says where that goes, is stamped in the same way.
+            for resource, obj in (
+                (FEDERATED_CONFIGS, federated("ConfigMap", template={})),
+                (PREFERENCES[0], preference()),
+            ):
+                written = {**obj, "metadata": {"name": "of-anna", "namespace": "default", "annotations": FORGED}}
+                stamped = await create_once_known(anna, runtime, resource, written)
+                assert author_of(stamped) == Author("anna", ("system:authenticated",))
+                assert finalizers_of(stamped) == ([FINALIZER] if resource == FEDERATED_CONFIGS else [])
+                await anna.patch(resource, "of-anna", {"metadata": {"finalizers": None}}, "default")
+                await anna.delete(resource, "of-anna", "default")
         # The server is shared with other tests.
         await uninstall(client)
+
+
+async def create_once_known(client, runtime, resource, obj):
+    """Create an object of a kind that is new to the server, whose admission hears of it a moment later than others."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                return await client.create(resource, obj)
+            except ServerError as error:
+                if "There can be a delay" not in str(error):
+                    raise
+                await runtime.sleep(0.2)
 
 
 async def uninstall(client):

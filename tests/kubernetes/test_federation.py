@@ -10,6 +10,7 @@ from tests.behaviour.federated_kinds import (
     kinds_go_to_every_cluster_and_kubectl_follows_them,
     what_a_cluster_runs_already_is_adopted_and_its_pods_stay,
 )
+from tests.behaviour.federated_types import federated_manifests_give_the_seeds_results
 from tests.behaviour.lost_cluster import PATIENCE_SECONDS, a_cluster_dies_under_load_and_comes_back
 from tests.behaviour.seed_manifests import PROVIDERS, the_seeds_manifests_give_the_seeds_results
 from tests.e2e.federation import RealFederation, real_federation
@@ -23,6 +24,10 @@ def federation(tmp_path_factory) -> Iterator[RealFederation]:
 
 def test_the_seeds_manifests_give_the_seeds_results_on_clusters_of_every_provider(federation):
     the_seeds_manifests_give_the_seeds_results(federation)
+
+
+def test_federated_manifests_give_the_seeds_results(federation):
+    federated_manifests_give_the_seeds_results(federation)
 
 
 def test_kinds_go_to_every_cluster_and_kubectl_follows_them(federation):

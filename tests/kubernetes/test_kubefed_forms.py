@@ -22,6 +22,7 @@ from tests.behaviour.kubefed_forms import (
     refusal,
     serve_kubefed,
     taken,
+    until_listed,
     without_nulls,
 )
 from tests.kubernetes.follower import closing
@@ -101,6 +102,7 @@ def test_commands_federate_on_a_real_host(host):
             await prepare_host(client)
             await serve_kubefed(client, (FORM_D,))
             await client.create(CRDS, WIDGETS)
+            await until_listed(client, {"widgets.example.com"})
 
     asyncio.run(prepared())
     assert "federatedwidgets.types.kubefed.io created" in _hanse(host, "enable", "widgets")

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from hanse.api.kubefed.forms import Form
 from hanse.api.works import WORKS, agent_namespace
 from hanse.apiserver import Identity
 from hanse.cli.agent_process import serve
@@ -60,8 +61,8 @@ class CutWire(Wire):
 class AgentWorld(World):
     """A world in which some members fetch their work."""
 
-    def __init__(self, runtime: SeededRuntime, pulling: tuple[str, ...]) -> None:
-        super().__init__(runtime)
+    def __init__(self, runtime: SeededRuntime, pulling: tuple[str, ...], *, forms: tuple[Form, ...] = ()) -> None:
+        super().__init__(runtime, forms=forms)
         self.pulling = pulling
         self.agents: dict[str, asyncio.Task[None]] = {}
 
@@ -114,10 +115,10 @@ class AgentWorld(World):
 
 @asynccontextmanager
 async def federation_with_agents(
-    *members: str, pulling: tuple[str, ...] = ("b",), seed: int = 0
+    *members: str, pulling: tuple[str, ...] = ("b",), seed: int = 0, forms: tuple[Form, ...] = ()
 ) -> AsyncIterator[AgentWorld]:
-    """Run a federation for the length of a block."""
-    world = AgentWorld(SeededRuntime(seed), pulling)
+    """Run a federation for the length of a block, with federated types in these forms."""
+    world = AgentWorld(SeededRuntime(seed), pulling, forms=forms)
     try:
         await world.start(members or ("a", "b"))
         yield world

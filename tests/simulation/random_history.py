@@ -113,10 +113,12 @@ class History:
         stage, judge = self.stage, self.stage.federation.judge
         if self._weather is not None:
             await self._weather
-        await stage.federation.revive()
         for plane in stage.federation.planes:
             plane.standstill.end()
             plane.doom(1 << 60, after=False)
+        # One that stood still may have been about to die at the very request in which it stopped.
+        await stage.sleep(1.0)
+        await stage.federation.revive()
         stage.say("from now on everything is well")
         left = await self._settle()
         for sentence in left:

@@ -2,14 +2,18 @@
 
 import pytest
 
+from hanse.api.kubefed.forms import FORM_A, FORM_D, placement_resource, template_resource
+from hanse.api.kubefed.preferences import PREFERENCES
+from hanse.api.names import FINALIZER
 from hanse.apiserver import Identity
-from hanse.clusters.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
+from hanse.cli.authorship import stamp_authors
+from hanse.clusters.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, author_of
 from hanse.kube.client import Client
 from hanse.kube.conditions import find_condition
-from hanse.kube.manifest import dig
-from hanse.kube.resources import DEPLOYMENTS
-from hanse.native.authorship import stamp_authors
+from hanse.kube.manifest import dig, finalizers_of
+from hanse.kube.resources import DEPLOYMENTS, NAMESPACES
 from tests.simulation.world import deployment, federation
+from tests.unit.federated.cases import federated, in_clusters, part, preference
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
@@ -88,3 +92,54 @@ async def test_work_goes_only_where_its_author_may_place_it_and_follows_their_ri
         # A deletion takes every copy, wherever it is.
         await user(world, "anna").delete(DEPLOYMENTS, "web", "default")
         await world.until(lambda: spread_is(world, {}))
+
+
+def written(obj, **annotations):
+    """An object as a user writes it, without what a server adds."""
+    kept = {name: value for name, value in obj["metadata"].items() if name in ("name", "namespace")}
+    return {**obj, "metadata": {**kept, "annotations": annotations}}
+
+
+async def test_whoever_says_where_a_federated_object_goes_must_be_allowed_to_use_the_clusters():
+    kinds = template_resource(FORM_D, DEPLOYMENTS)
+    old_kinds, placements = template_resource(FORM_A, DEPLOYMENTS), placement_resource(FORM_A, DEPLOYMENTS)
+    groups = [FORM_D.group, FORM_A.group, "scheduling.kubefed.io"]
+    async with federation(forms=(FORM_D, FORM_A)) as world:
+        await stamp_authors(world.host)
+        await world.kill_control_plane()
+        world.start_control_plane()
+        await world.host.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+        for name in ("anna", "bob"):
+            await let(world, f"{name}-writes", name, {"apiGroups": groups, "resources": ["*"], "verbs": ["*"]})
+        await let(world, "anna-uses", "anna", using("a", "b"))
+        await let(world, "bob-uses", "bob", using("a"))
+        anna, bob = user(world, "anna"), user(world, "bob")
+
+        async def is_in(wanted, name="web"):
+            found = {cluster: await world.find(cluster, DEPLOYMENTS, name, "shop") for cluster in world.clusters}
+            return {cluster for cluster, copy in found.items() if copy is not None} == wanted
+
+        # The author of a federated object is whoever wrote it, and it was held for the engine from the beginning.
+        everywhere = in_clusters("a", "b", "c")
+        made = await anna.create(kinds, written(federated(placement=everywhere), **{"hanse.dev/author": "admin"}))
+        assert author_of(made).user == "anna"
+        assert FINALIZER in finalizers_of(made)
+        await world.until(lambda: is_in({"a", "b"}))
+
+        # Nobody takes it further, or changes it elsewhere, by a preference that speaks of it.
+        await bob.create(PREFERENCES[0], written(preference(total=12)))
+        await world.until(lambda: a_has(world, 12))
+        await world.runtime.sleep(5)
+        assert dig(await world.find("b", DEPLOYMENTS, "web", "shop"), "spec", "replicas") == 3
+
+        # Of three objects all authors count.
+        await anna.create(old_kinds, written(federated(form=FORM_A, name="old")))
+        await bob.create(placements, written(part("Deployment", "Placement", {"clusterNames": ["a", "b"]}, name="old")))
+        await world.until(lambda: is_in({"a"}, "old"))
+        await anna.patch(placements, "old", {"metadata": {"labels": {"seen": "by-anna"}}}, "shop")
+        await world.until(lambda: is_in({"a", "b"}, "old"))
+
+
+async def a_has(world, replicas):
+    copy = await world.find("a", DEPLOYMENTS, "web", "shop")
+    return dig(copy, "spec", "replicas") == replicas

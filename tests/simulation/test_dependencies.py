@@ -7,10 +7,10 @@ import pytest
 from hanse.api.clusters import CLUSTERS
 from hanse.api.names import DEPENDENCIES_ANNOTATION
 from hanse.api.policies import PLACEMENT_POLICIES
+from hanse.cli.authorship import stamp_authors
 from hanse.kube.conditions import find_condition
 from hanse.kube.manifest import dig, is_deleting
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS
-from hanse.native.authorship import stamp_authors
 from tests.simulation.test_access import let, user, using
 from tests.simulation.world import config, deployment, federation
 

@@ -16,6 +16,7 @@ from hanse.kube.runtime import SeededRuntime
 from hanse.simulator.faults.chance import random_schedule
 from hanse.simulator.settings import ClusterSettings
 from hanse.simulator.virtual_time import Deadlock, run_virtually
+from tests.unit.federated.cases import federated, in_clusters, preference
 
 SECONDS = 60.0
 CLUSTERS = tuple(
@@ -34,6 +35,19 @@ def test_a_federation_is_whole_once_its_faults_are_over(seed):
 
     assert outcome.problems == ()
     assert any(entry.text.startswith("faults: ") for entry in outcome.log.entries)
+
+
+def test_federated_objects_are_rehearsed_as_they_are_written():
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    web = federated(placement=in_clusters("us-east"))
+    divided = preference(total=3, clusters={"us-east": {"weight": 1}, "eu-west": {"weight": 2}})
+    written = tuple({**each, "metadata": {"name": "web", "namespace": "shop"}} for each in (web, divided))
+
+    outcome = run_drill(Drill(0, CLUSTERS[:2], seconds=10.0, manifests=(namespace, *written)))
+
+    pods = [entry for entry in outcome.log.entries if "SuccessfulCreate ReplicaSet web-" in entry.text]
+    assert outcome.problems == ()
+    assert sorted(entry.place for entry in pods) == ["eu-west", "eu-west", "us-east"]
 
 
 _PRINT_LOG = """
@@ -119,14 +133,25 @@ READY = {"metadata": {"name": "a"}, "status": {"conditions": [{"type": "Ready", 
 MANAGED = {"labels": {"hanse.dev/managed": "true"}}
 
 
-def judged(*, source=None, copy=None, sets=None, pods=None, nodes=(NODE,), clusters=(READY,)):
+def federated_web(status="True", observed=1, **condition):
+    return {
+        "kind": "FederatedDeployment",
+        "metadata": {"name": "web", "namespace": "default", "generation": 1},
+        "status": {
+            "observedGeneration": observed,
+            "conditions": [{"type": "Propagation", "status": status, **condition}],
+        },
+    }
+
+
+def judged(*, source=None, copy=None, sets=None, pods=None, nodes=(NODE,), clusters=(READY,), federated=()):
     member = Holdings(
         [copy or deployment(**MANAGED)],
         [replica_set()] if sets is None else sets,
         [pod("1"), pod("2")] if pods is None else pods,
         nodes,
     )
-    host = Holdings(deployments=[deployment()] if source is None else source)
+    host = Holdings(deployments=[deployment()] if source is None else source, federated=federated)
     return problems(host, clusters, {"a": member})
 
 
@@ -134,9 +159,20 @@ class TestConvergence:
     def test_a_federation_as_it_was_asked_to_be_has_no_problem(self):
         assert judged() == []
 
+    def test_the_copies_of_a_federated_object_are_not_left_over(self):
+        assert judged(source=[], federated=[federated_web()]) == []
+
     @pytest.mark.parametrize(
         ("changes", "sentence"),
         [
+            (
+                {"source": [], "federated": [federated_web("False", reason="CheckClusters", message="a is full")]},
+                "FederatedDeployment default/web is not propagated: a is full",
+            ),
+            (
+                {"source": [], "federated": [federated_web(observed=0)]},
+                "FederatedDeployment default/web: its last change was not observed",
+            ),
             ({"clusters": ({"metadata": {"name": "a"}},)}, "cluster a is not Ready"),
             ({"nodes": ({"metadata": {"name": "n"}},)}, "a: node n is not Ready"),
             ({"pods": [pod("1")]}, "a: ReplicaSet default/web-1 has 1 pods and should have 2"),

@@ -117,6 +117,41 @@ async def test_a_wish_is_written_once_and_put_back_when_somebody_changes_or_dele
         assert (await it.work())["spec"] == first["spec"]
 
 
+async def test_what_stands_in_the_way_is_heard_in_a_sentence_and_in_a_word():
+    async with stage() as it:
+        it.desk.place(REF, {"b": PRESENT})
+        await it.runtime.sleep(1)
+        unanswered = it.side.is_busy(REF)
+
+        await it.answer(trouble="an object of this name is there already", reason="AlreadyExists")
+        await it.runtime.sleep(1)
+
+        assert unanswered
+        assert not it.side.is_busy(REF)
+        assert it.desk.trouble("b", REF) == "an object of this name is there already"
+        assert it.desk.reason("b", REF) == "AlreadyExists"
+
+
+async def test_a_namespace_stays_while_anything_shall_be_in_it():
+    async with stage() as it:
+        namespace = Ref(NAMESPACES, Key("", "shop"))
+
+        async def asked():
+            work = await it.host.find(WORKS, work_key("b", namespace).name, agent_namespace("b"))
+            return work and work["spec"]["want"]
+
+        it.desk.place(REF, {"b": PRESENT})
+        it.desk.place(namespace, {"b": Absent(UID)})
+        await it.runtime.sleep(2)
+        needed, why = await asked(), it.desk.trouble("b", namespace)
+        it.desk.place(REF, {"b": Absent(UID)})
+        await it.runtime.sleep(12)
+
+        assert needed is None
+        assert why == "it is still needed for what is in it"
+        assert await asked() == "Absent"
+
+
 async def test_a_confirmation_of_an_earlier_wish_is_not_taken_for_one_of_this():
     async with stage() as it:
         it.desk.place(REF, {"b": PRESENT})
@@ -126,12 +161,12 @@ async def test_a_confirmation_of_an_earlier_wish_is_not_taken_for_one_of_this():
 
         await it.answer(generation=1, confirmed=True)
         await it.runtime.sleep(1)
-        early = set(it.desk.confirmed(REF))
+        early = set(it.desk.confirmed(REF, UID))
         await it.answer(confirmed=True)
         await it.runtime.sleep(1)
 
         assert early == set()
-        assert it.desk.confirmed(REF) == {"b"}
+        assert it.desk.confirmed(REF, UID) == {"b"}
         assert await it.work() is None
 
 

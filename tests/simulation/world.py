@@ -11,9 +11,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from hanse.api.clusters import CLUSTERS
+from hanse.api.kubefed.forms import Form
 from hanse.api.names import MANAGED_LABEL
 from hanse.apiserver import ApiServer, Identity, MemoryStorage
-from hanse.cli.control_plane import prepare_host, run_control_plane
+from hanse.cli.control_plane import prepare_host, run_control_plane, serve_federated_types
 from hanse.clusters.joining import join, joining_manifests
 from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
@@ -71,8 +72,9 @@ class Wire:
 class World:
     """A host, its members, and a control plane that can be killed and started."""
 
-    def __init__(self, runtime: SeededRuntime) -> None:
+    def __init__(self, runtime: SeededRuntime, *, forms: tuple[Form, ...] = ()) -> None:
         self.runtime = runtime
+        self._forms = forms
         self.servers: dict[str, ApiServer] = {}
         self.clients: dict[str, Client] = {}
         self.clusters: dict[str, SimulatedCluster] = {}
@@ -88,6 +90,8 @@ class World:
     async def start(self, members: tuple[str, ...]) -> None:
         await self._open("host")
         await prepare_host(self.host)
+        if self._forms:
+            await serve_federated_types(self.host, self._forms)
         for index, name in enumerate(members):
             await self.add_member(name, index)
         self.start_control_plane()
@@ -114,7 +118,11 @@ class World:
     def start_control_plane(self) -> None:
         host = Client(self._wire("host"), self.runtime)
         self._control_plane = asyncio.create_task(
-            run_control_plane(host, connect=lambda endpoint: self._wire(endpoint.server.removeprefix("https://")))
+            run_control_plane(
+                host,
+                connect=lambda endpoint: self._wire(endpoint.server.removeprefix("https://")),
+                federated_types=bool(self._forms),
+            )
         )
 
     def _wire(self, name: str) -> Wire:
@@ -206,9 +214,9 @@ class World:
 
 
 @asynccontextmanager
-async def federation(*members: str, seed: int = 0) -> AsyncIterator[World]:
-    """Run a federation for the length of a block."""
-    world = World(SeededRuntime(seed))
+async def federation(*members: str, seed: int = 0, forms: tuple[Form, ...] = ()) -> AsyncIterator[World]:
+    """Run a federation for the length of a block, which serves federated types in these forms of KubeFed."""
+    world = World(SeededRuntime(seed), forms=forms)
     try:
         await world.start(members or ("a", "b", "c"))
         yield world

@@ -5,6 +5,9 @@ SYSTEM_NAMESPACE = "hanse-system"
 # The beginning of the namespaces in which clusters that fetch their work find it.
 AGENT_NAMESPACE_PREFIX = "hanse-cluster-"
 
+# On the namespace of Hanse's own: "existing" says that the host is also a cluster of its own, whose plain objects stay.
+HOST_ANNOTATION = "hanse.dev/host"
+
 # On every object that Hanse wrote into a member.
 MANAGED_LABEL = "hanse.dev/managed"
 # By these others know that an object is looked after; an object that is left to its cluster carries none of them.

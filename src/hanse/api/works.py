@@ -58,6 +58,7 @@ _WORK_STATUS = record(
     {
         "observedGeneration": {"type": "integer", "description": "The version of the wish that this is about"},
         "trouble": text("What stands in the way, in one sentence"),
+        "reason": text("What stands in the way, in one word"),
         "confirmed": {**_BOOLEAN, "description": "The cluster was asked and has no copy any more"},
         "copy": {**_ANYTHING, "description": "The copy as it is, without its data"},
     }
@@ -103,7 +104,9 @@ AGENT_CRD = definition(
                     "kinds": {
                         "type": "array",
                         "items": record(
-                            _KIND | {"seen": _BOOLEAN, "refusal": text("Why it cannot be followed")},
+                            _KIND
+                            | {"seen": _BOOLEAN, "refusal": text("Why it cannot be followed")}
+                            | {"unserved": {**_BOOLEAN, "description": "The cluster does not know the kind"}},
                             required=_KIND_FIELDS,
                         ),
                         "description": "The kinds of which every copy is told, or why it is not",

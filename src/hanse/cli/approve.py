@@ -15,7 +15,8 @@ import orjson
 
 from hanse.api.held_changes import HELD_CHANGES
 from hanse.api.names import ROLLOUT_ANNOTATION, ROLLOUT_APPROVED_ANNOTATION
-from hanse.cli.connection import connected, host_endpoint, host_options, read_policy_objects
+from hanse.cli.connection import connected, host_endpoint, host_options
+from hanse.cli.doors import read_kinds
 from hanse.cli.failures import Failure, one_sentence
 from hanse.cli.naming import find_source, kind_named, parse_named, require_name
 from hanse.cli.output import Column, output_option, show
@@ -25,8 +26,6 @@ from hanse.kube.errors import Conflict, NotFound
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key, Obj, annotations_of, dig, name_of, namespace_of, version_of
 from hanse.kube.resources import Resource
-from hanse.native import NativeDoor
-from hanse.propagation.door import keyed
 
 _COLUMNS = (Column("WHAT"), Column("NAMESPACE"), Column("WAITS FOR"), Column("EXAMPLES", wide=True))
 
@@ -72,6 +71,7 @@ def command(
     \b
     hanse approve                  what waits, and why
     hanse approve native           let a held change of plain objects go on
+    hanse approve federated        let a held change of FederatedDeployments and their like go on
     hanse approve deployment web   let a rollout go on to its next group of clusters
     """
     with one_sentence():
@@ -142,7 +142,7 @@ def _held_change(obj: Obj) -> Waiting:
 
 async def _rollouts(host: Client) -> list[Waiting]:
     found = []
-    for resource in NativeDoor().informed(keyed(await read_policy_objects(host))).resources:
+    for resource in (await read_kinds(host)).resources:
         try:
             items = (await host.list(resource)).items
         except NotFound:

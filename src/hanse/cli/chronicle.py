@@ -52,17 +52,16 @@ def happening(cluster: str, event: Obj) -> Happening:
 
 
 def concerning(
-    told: Iterable[Happening], kind: str, key: Key, relatives: Mapping[str, Collection[str]]
+    told: Iterable[Happening], about: Collection[tuple[str, Key]], relatives: Mapping[str, Collection[str]]
 ) -> list[Happening]:
-    """Keep what is about an object, its copies, or what descends from a copy (`Kind/name` by cluster)."""
+    """Keep what is about one of these objects, or what descends from a copy of them (`Kind/name` by cluster)."""
+    namespaces = {key.namespace for _, key in about}
+    names = {(kind, key.name) for kind, key in about}
     return [
         each
         for each in told
-        if (key.namespace in ("", each.namespace))
-        and (
-            (each.kind == kind and each.name == key.name)
-            or f"{each.kind}/{each.name}" in relatives.get(each.cluster, ())
-        )
+        if ("" in namespaces or each.namespace in namespaces)
+        and ((each.kind, each.name) in names or f"{each.kind}/{each.name}" in relatives.get(each.cluster, ()))
     ]
 
 

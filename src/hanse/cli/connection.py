@@ -11,18 +11,16 @@ from typing import Any, TypeVar
 import click
 
 from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
-from hanse.api.federated_kinds import FEDERATED_KINDS
-from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.cli.failures import Misuse
 from hanse.clusters.access import Access
 from hanse.clusters.credentials import endpoints_of
 from hanse.clusters.member import Member
 from hanse.kube.client import Client
-from hanse.kube.errors import Forbidden, NotFound
+from hanse.kube.errors import Forbidden
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
 from hanse.kube.manifest import Obj
-from hanse.kube.resources import SECRETS, Resource
+from hanse.kube.resources import SECRETS
 from hanse.kube.runtime import SystemRuntime
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -106,21 +104,15 @@ async def read_clusters(host: Client) -> list[Cluster]:
     return sorted((parse_cluster(obj) for obj in listed.items), key=lambda cluster: cluster.name)
 
 
-async def read_policy_objects(host: Client) -> dict[Resource, list[Obj]]:
-    """Return the placement policies and FederatedKinds of a federation by kind; none where it does not serve them."""
-    found: dict[Resource, list[Obj]] = {}
-    for resource in (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES, FEDERATED_KINDS):
-        try:
-            found[resource] = [resource.name_kind(obj) for obj in (await host.list(resource)).items]
-        except NotFound:
-            found[resource] = []
-    return found
+async def rights_of(
+    access: Access, source: Obj, clusters: Sequence[Cluster], voices: Sequence[Obj] = ()
+) -> dict[str, str]:
+    """Return the clusters that an object's author may not use, or those who say where it goes.
 
-
-async def rights_of(access: Access, source: Obj, clusters: Sequence[Cluster]) -> dict[str, str]:
-    """Return the clusters that an object's author may not use; none where whoever asks may not ask that."""
+    There are none where whoever asks may not ask that.
+    """
     try:
-        return await access.refusals(source, [cluster.name for cluster in clusters])
+        return await access.refusals(source, [cluster.name for cluster in clusters], voices)
     except Forbidden:
         return {}
 

@@ -9,10 +9,12 @@ from hanse.api.cluster_forms import FORM_CRDS
 from hanse.api.cluster_kind import CLUSTER_CRD
 from hanse.api.federated_kinds import FEDERATED_KIND_CRD
 from hanse.api.held_changes import HELD_CHANGE_CRD
+from hanse.api.kubefed.forms import FORMS, Form
 from hanse.api.kubefed.hosting import kubefed_definitions
-from hanse.api.names import SYSTEM_NAMESPACE
+from hanse.api.names import HOST_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICY_CRD, PLACEMENT_POLICY_CRD
 from hanse.api.works import AGENT_CRD, WORK_CRD
+from hanse.cli.authorship import Authorship
 from hanse.clusters.access import Access
 from hanse.clusters.addresses import own_address
 from hanse.clusters.health import HealthTerms
@@ -27,11 +29,10 @@ from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.leases import Fenced, Leadership, LeaseTerms
 from hanse.kube.log import Log
-from hanse.kube.manifest import Key, Obj, dig, name_of
-from hanse.kube.resources import CRDS, NAMESPACES
+from hanse.kube.manifest import Key, Obj, annotations_of, dig, name_of
+from hanse.kube.resources import CRDS, NAMESPACES, NODES
 from hanse.kube.transport import Transport
-from hanse.native import KindKeeper, NativeDoor
-from hanse.native.authorship import Authorship
+from hanse.native import GuestDoor, KindKeeper, NativeDoor
 from hanse.propagation.door import Door
 from hanse.propagation.engine import Engine
 from hanse.propagation.teaching import Teaching
@@ -70,11 +71,17 @@ async def prepare_host(host: Client) -> None:
     await _established(host, [*HOST_CRDS, *FORM_CRDS])
 
 
-async def serve_federated_types(host: Client) -> None:
+async def serve_federated_types(host: Client, forms: tuple[Form, ...] = FORMS) -> None:
     """Have a host serve KubeFed's kinds in all their forms, before this returns."""
-    definitions = kubefed_definitions()
+    definitions = kubefed_definitions(forms=forms)
     await _serve(host, definitions)
     await _established(host, definitions)
+
+
+async def served_forms(host: Client) -> tuple[Form, ...]:
+    """Return the forms of which a host serves the federated kinds."""
+    groups = {dig(crd, "spec", "group") for crd in (await host.list(CRDS)).items}
+    return tuple(form for form in FORMS if form.group in groups)
 
 
 async def _serve(host: Client, definitions: Iterable[Obj]) -> None:
@@ -99,6 +106,15 @@ async def _established(host: Client, definitions: Iterable[Obj]) -> None:
                 await host.runtime.sleep(0.1)
 
 
+async def federates_plain_objects(host: Client) -> bool:
+    """Tell whether a host's plain objects are the federation's; those of a cluster with work of its own are not.
+
+    The annotation of Hanse's own namespace says it; where nobody wrote it, nodes tell that the host runs something.
+    """
+    said = annotations_of(await host.get(NAMESPACES, SYSTEM_NAMESPACE)).get(HOST_ANNOTATION)
+    return said == "dedicated" if said else not (await host.list(NODES)).items
+
+
 async def campaign(
     host: Client,
     identity: str,
@@ -106,9 +122,11 @@ async def campaign(
     *,
     connect: Callable[[Endpoint], Transport] = to_member,
     teachings: Sequence[Teaching] = (),
+    plain_objects: bool = True,
 ) -> None:
     """Wait for the Lease and federate until it is lost; `teachings` are what is known of kinds in Python.
 
+    Without `plain_objects` those of the host are its own, but for what labelled namespaces hold.
     No write leaves this process, to the host or to a member, once it may have been replaced.
     """
     leadership = Leadership(host, _LEASE, identity, terms)
@@ -121,6 +139,7 @@ async def campaign(
             connect=lambda endpoint: Fenced(connect(endpoint), leadership),
             teachings=teachings,
             federated_types=True,
+            plain_objects=plain_objects,
         )
 
     log.info("Waiting for leadership", host=host.address, identity=identity)
@@ -135,21 +154,23 @@ async def run_control_plane(
     health: HealthTerms | None = None,
     teachings: Sequence[Teaching] = (),
     federated_types: bool = False,
+    plain_objects: bool = True,
 ) -> None:
     """Federate until cancelled; the host must be prepared, and serve federated types where they are asked for."""
     registry = Registry(host, connect, health, client_address=own_address())
     access = Access(host)
-    doors: list[Door] = [NativeDoor(teachings=teachings)]
+    doors: list[Door] = [(NativeDoor if plain_objects else GuestDoor)(teachings=teachings)]
     if federated_types:
-        doors.insert(0, FederatedDoor())
+        forms = await served_forms(host)
+        doors.insert(0, FederatedDoor(forms=forms))
     engine = Engine(host, registry, doors, access)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
         tasks.create_task(Mirror(host, registry.cache).run())
         tasks.create_task(Profiles(host, registry.cache).run())
         tasks.create_task(access.run())
-        tasks.create_task(Authorship(host).run())
         tasks.create_task(engine.run())
         tasks.create_task(KindKeeper(host).run())
+        tasks.create_task(Authorship(host, federated_types=federated_types, plain_objects=plain_objects).run())
         if federated_types:
-            tasks.create_task(TypeKeeper(host).run())
+            tasks.create_task(TypeKeeper(host, forms).run())

@@ -11,7 +11,16 @@ import click
 import yaml
 
 from hanse.api.cluster_forms import FORM_CRDS
-from hanse.cli.control_plane import HOST_CRDS, campaign, prepare_host, serve_federated_types
+from hanse.api.kubefed.forms import FORM_D, FORMS, Form
+from hanse.api.kubefed.hosting import kubefed_definitions
+from hanse.cli.authorship import STAMPED_GROUPS, held_types, stamp_authors
+from hanse.cli.control_plane import (
+    HOST_CRDS,
+    campaign,
+    federates_plain_objects,
+    prepare_host,
+    serve_federated_types,
+)
 from hanse.cli.failures import one_sentence
 from hanse.cli.kinds_file import KINDS_VARIABLE, read_teachings
 from hanse.cli.running import log_to, run, until_signalled
@@ -20,8 +29,7 @@ from hanse.kube.client import Client
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig
 from hanse.kube.runtime import SystemRuntime
-from hanse.native.authorship import stamp_authors
-from hanse.native.holding import held_at_birth
+from hanse.native.holding import held_at_birth, held_by_default
 from hanse.native.kinds import DEFAULT_KINDS
 from hanse.propagation.teaching import Teaching
 
@@ -43,32 +51,48 @@ from hanse.propagation.teaching import Teaching
     envvar=KINDS_VARIABLE,
     help="A Python file with hanse.Teaching values for custom kinds; may be repeated.",
 )
-def command(kubeconfig: Path, context: str, dry_run: bool, log_format: str, kinds: tuple[Path, ...]) -> None:
+@click.option(
+    "--all-kubefed-forms",
+    is_flag=True,
+    help="Serve KubeFed's types in all five forms they had, not only in the last (types.kubefed.io); "
+    "the API server needs several hundred MB more for them.",
+)
+def command(
+    kubeconfig: Path,
+    context: str,
+    dry_run: bool,
+    log_format: str,
+    kinds: tuple[Path, ...],
+    all_kubefed_forms: bool,
+) -> None:
     """Run the control plane against a host API server.
 
     Applies Hanse's CRDs there and the admission policy that stamps authors, waits for leadership, and federates until
     it is stopped. Several may run: one leads.
     """
+    forms = FORMS if all_kubefed_forms else (FORM_D,)
     if dry_run:
-        stamping = policy_manifest(API_VERSION, DEFAULT_KINDS, "the user of this kubeconfig", held_at_birth())
-        applied = (*HOST_CRDS, *FORM_CRDS, stamping, binding_manifest(API_VERSION))
+        held = held_at_birth([*held_types(), *held_by_default()])
+        stamping = policy_manifest(API_VERSION, DEFAULT_KINDS, "the user of this kubeconfig", held, STAMPED_GROUPS)
+        applied = (*HOST_CRDS, *FORM_CRDS, *kubefed_definitions(forms=forms), stamping, binding_manifest(API_VERSION))
         click.echo(yaml.safe_dump_all(applied, sort_keys=False), nl=False)
         return
     teachings = read_teachings(kinds)
     log_to(json=log_format == "json")
     with one_sentence():
         endpoint = Kubeconfig.load(kubeconfig).endpoint(context)
-        run(lambda: until_signalled(_control(endpoint, teachings)))
+        run(lambda: until_signalled(_control(endpoint, teachings, forms)))
 
 
-async def _control(endpoint: Endpoint, teachings: Sequence[Teaching]) -> None:
+async def _control(endpoint: Endpoint, teachings: Sequence[Teaching], forms: tuple[Form, ...]) -> None:
     host = Client(HttpTransport(endpoint, user_agent="hanse-controller"), SystemRuntime())
     try:
         await prepare_host(host)
-        await serve_federated_types(host)
-        await stamp_authors(host)
+        await serve_federated_types(host, forms)
+        plain_objects = await federates_plain_objects(host)
+        await stamp_authors(host, plain_objects=plain_objects)
         identity = f"{socket.gethostname()}_{os.getpid()}_{host.runtime.name_suffix()}"
         while True:
-            await campaign(host, identity, teachings=teachings)
+            await campaign(host, identity, teachings=teachings, plain_objects=plain_objects)
     finally:
         await host.close()

@@ -14,6 +14,7 @@ from hanse.cli.failures import Failure
 from hanse.cli.federated_types import enabled_types, target_schema
 from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
+from hanse.kube.errors import NotFound
 from hanse.kube.manifest import Obj, dig, key_of, name_of, namespace_of
 from hanse.kube.resources import CRDS, Resource
 
@@ -89,30 +90,43 @@ async def write_type(host: Client, manifests: Sequence[Obj]) -> list[Written]:
     config, *definitions = manifests
     written = [await _write(host, CRDS, definition) for definition in definitions]
     for definition in definitions:
-        await _wait_served(host, name_of(definition))
-    host.discovery.forget()
+        await _wait_served(host, definition)
     return [*written, await _write(host, TYPE_CONFIGS, config)]
 
 
 async def _write(host: Client, resource: Resource, manifest: Obj) -> Written:
     name, namespace = name_of(manifest), namespace_of(manifest)
-    before = await host.find(resource, name, namespace)
-    if before is None:
+    if await host.find(resource, name, namespace) is None:
         await host.create(resource, manifest)
         return Written(resource, name, namespace, "created")
-    await host.update(resource, {**before, "spec": {**before["spec"], **manifest["spec"]}})
+    # A server goes on writing the status of a new definition, so that what was read of it is soon out of date.
+    await host.patch(resource, name, {"spec": manifest["spec"]}, namespace)
     return Written(resource, name, namespace, "updated")
 
 
-async def _wait_served(host: Client, name: str) -> None:
+async def _wait_served(host: Client, definition: Obj) -> None:
+    name, spec = name_of(definition), definition["spec"]
+    kind = Resource(spec["group"], spec["versions"][0]["name"], spec["names"]["plural"], spec["names"]["kind"])
     try:
         async with asyncio.timeout(_SERVED_SECONDS):
-            while not is_true(dig(await host.get(CRDS, name), "status", "conditions"), "Established"):
+            while not await _is_served(host, kind):
                 await host.runtime.sleep(0.1)
     except TimeoutError as error:
-        raise Failure(
-            f"{name} is not served after {_SERVED_SECONDS:g} s; `kubectl describe crd {name}` says why"
-        ) from error
+        told = f"{name} is not served after {_SERVED_SECONDS:g} s; `kubectl describe crd {name}` says why"
+        raise Failure(told) from error
+
+
+async def _is_served(host: Client, kind: Resource) -> bool:
+    """Tell whether objects of a kind can be written: a server says that it is established a moment before it is."""
+    crd = await host.get(CRDS, kind.group_resource)
+    if not is_true(dig(crd, "status", "conditions"), "Established"):
+        return False
+    try:
+        await host.get_raw(kind.path())
+    except NotFound:
+        return False
+    host.discovery.forget()
+    return kind.group_resource in {one.group_resource for one in await host.discovery.resources()}
 
 
 async def serves_types(host: Client) -> bool:

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hanse.api.clusters import CLUSTERS, Address, Cluster, cluster_manifest, parse_cluster
-from hanse.cli.connection import connect_member, connected, read_policy_objects
+from hanse.api.kubefed.forms import CLUSTER_ROLES
+from hanse.api.kubefed.type_configs import parse_type_config
+from hanse.cli.connection import connect_member, connected
+from hanse.cli.doors import KIND_INPUTS, plain_kinds, read_inputs
 from hanse.cli.failures import Failure, Misuse
 from hanse.clusters.credentials import KUBECONFIG_KEY, endpoints_of
 from hanse.clusters.joining import (
@@ -20,13 +23,13 @@ from hanse.clusters.joining import (
 )
 from hanse.clusters.kube_dns import DNS_FEDERATION_ANNOTATION, announce
 from hanse.clusters.tokens import account_of, renew_token
+from hanse.federated.knowledge import TYPE_CONFIG_KINDS
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key, Obj, name_of, uid_of
 from hanse.kube.resources import NAMESPACES, SECRETS, Resource
 from hanse.kube.transport import Unreachable
-from hanse.propagation.door import keyed
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +83,14 @@ async def _enrol(host: Client, member: Client, member_at: Endpoint, name: str, r
 
 
 async def federated_kinds(host: Client) -> Sequence[Resource]:
-    """Return the kinds of plain objects that a federation carries into its members."""
-    from hanse.native import NativeDoor
+    """Return the kinds of objects that a federation carries into its members.
 
-    return NativeDoor().informed(keyed(await read_policy_objects(host))).resources
+    Rights on roles are given only where somebody asked for roles to be federated: who has them hands out others.
+    """
+    found = await read_inputs(host, KIND_INPUTS)
+    configs = [obj for kind in TYPE_CONFIG_KINDS for obj in found.inputs[kind].values()]
+    asked = {*plain_kinds(found.doors), *(parse_type_config(config).target for config in configs)}
+    return [kind for kind in found.doors.targets if kind.group != CLUSTER_ROLES.group or kind in asked]
 
 
 async def join_by_secret(host_at: Endpoint, name: str, key: Key, request: Request, *, dry_run: bool) -> Obj | bool:

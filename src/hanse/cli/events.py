@@ -11,12 +11,14 @@ import click
 
 from hanse.cli.chronicle import Happening, concerning, story
 from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
+from hanse.cli.doors import read_kinds
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.family import Relatives, read_relatives
 from hanse.cli.fleet import ask_members
-from hanse.cli.naming import Named, find_source, kind_named, parse_named
+from hanse.cli.naming import Named, kind_named, parse_named
 from hanse.cli.output import FEDERATION, Column, age, output_option, show
 from hanse.cli.running import run
+from hanse.cli.speaking import find_copied, target_of
 from hanse.clusters.member import Member
 from hanse.kube.client import Client
 from hanse.kube.errors import NotFound
@@ -24,6 +26,7 @@ from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key, Obj, key_of, name_of
 from hanse.kube.resources import EVENTS, Resource
 from hanse.kube.runtime import timestamp
+from hanse.propagation.intent import Ref
 
 _COLUMNS = (
     Column("LAST SEEN"),
@@ -147,14 +150,16 @@ async def _everything(host: Client, namespace: str) -> _Told:
 
 async def _about(host: Client, resource: Resource, key: Key) -> _Told:
     try:
-        key = key_of(await find_source(host, resource, key))
+        source, target = await find_copied(host, resource, key)
+        resource, key = await host.resource_of(source), key_of(source)
     except (NotFound, Failure):
         # What happened to an object outlives it; without a namespace there is only the usual one to look in.
         key = Key(key.namespace or ("default" if resource.namespaced else ""), key.name)
+        target = target_of(await read_kinds(host), Ref(resource, key))
     where = key.namespace or "default"
 
     async def ask(member: Member) -> tuple[Relatives, list[Obj]]:
-        relatives = await read_relatives(member.client, resource, key.name, key.namespace)
+        relatives = await read_relatives(member.client, target.resource, target.key.name, target.key.namespace)
         return relatives, await _events(member.client, where)
 
     answers = await ask_members(host, await read_clusters(host), ask)
@@ -167,7 +172,8 @@ async def _about(host: Client, resource: Resource, key: Key) -> _Told:
         else:
             heard[cluster] = answer[1]
             relatives[cluster] = {f"{obj['kind']}/{name_of(obj)}" for obj in answer[0].all()}
-    return _Told(concerning(story(heard), resource.kind, key, relatives), host.runtime.now(), silent)
+    about = {(resource.kind, key), (target.resource.kind, target.key)}
+    return _Told(concerning(story(heard), about, relatives), host.runtime.now(), silent)
 
 
 async def _events(client: Client, namespace: str) -> list[Obj]:

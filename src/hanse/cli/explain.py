@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,26 +12,29 @@ import click
 from hanse.api.held_changes import HELD_CHANGES
 from hanse.api.names import STATUS_ANNOTATION
 from hanse.cli.company import look_around
-from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters, read_policy_objects, rights_of
+from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters, rights_of
+from hanse.cli.doors import read_doors
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
-from hanse.cli.kinds_file import usual_door
-from hanse.cli.naming import find_source, kind_named, not_federated, parse_named, require_name
+from hanse.cli.naming import kind_named, parse_named, require_name
 from hanse.cli.output import Column, output_option, show
 from hanse.cli.paper import federation_of, file_options, load_policy, read_papers
+from hanse.cli.rehearsal import Rehearsed
 from hanse.cli.running import run
+from hanse.cli.speaking import Speaker, find_speaker
 from hanse.clusters.access import Access
 from hanse.clusters.member import Member
+from hanse.federated.reporting import PROPAGATION
 from hanse.kube.conditions import find_condition
 from hanse.kube.kubeconfig import Endpoint
-from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, key_of
-from hanse.native.rehearsal import Rehearsed
+from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting
 from hanse.propagation.blast import held_sentence
-from hanse.propagation.door import keyed
-from hanse.propagation.explanation import ClusterExplanation, explain, source_summary
-from hanse.propagation.intent import Problem, Ref
-from hanse.propagation.planning import UNSEEN, Observation, plan
+from hanse.propagation.comparison import Present
+from hanse.propagation.explanation import ClusterExplanation, counts_replicas, explain, reasons_of, source_summary
+from hanse.propagation.intent import Intent, Problem
+from hanse.propagation.planning import UNSEEN, Observation, Planned, plan
 from hanse.propagation.remedies import remedy_for
+from hanse.propagation.rendering import owns
 from hanse.propagation.turns import remembered
 from hanse.propagation.waiting_pods import look_for_room
 
@@ -89,7 +93,7 @@ def command(
         if not fleet_files and not papers.clusters:
             raise Misuse("-f needs --clusters: the Cluster objects of the fleet")
         federation, function = federation_of(papers, fleet_files, lost), load_policy(policy) if policy else None
-        explained = [_on_paper(federation.rehearse(obj, function)) for obj in papers.objects]
+        explained = [_on_paper(each) for each in federation.rehearse_all(function)]
     else:
         if not words or fleet_files or lost or policy:
             raise Misuse("name an object, as `hanse explain deployment web`, or files with -f and --clusters")
@@ -149,7 +153,11 @@ def _on_paper(rehearsed: Rehearsed) -> _Explained:
         return _Explained(rehearsed.title, "cannot be placed", [], (rehearsed.problem,), trouble=rehearsed.problem)
     summary = "copied to every chosen cluster" if intent.replicas is None else f"{intent.replicas} replicas wanted"
     parts = [
-        replace(each, summary=_wish(each), sentences=each.sentences[: len(verdict.reasons)])
+        replace(
+            each,
+            summary=_wish(each, rehearsed.replicas_in(each.cluster)),
+            sentences=tuple(reasons_of(intent, verdict)),
+        )
         for each, verdict in zip(rehearsed.explain(), planned.decision.verdicts, strict=True)
     ]
     notes = planned.decision.notes
@@ -159,37 +167,34 @@ def _on_paper(rehearsed: Rehearsed) -> _Explained:
     )
 
 
-def _wish(part: ClusterExplanation) -> str:
+def _wish(part: ClusterExplanation, replicas: int | None) -> str:
     if not part.chosen:
         return "would get nothing"
-    return "would get it" if part.planned_replicas is None else f"would get {part.planned_replicas} replicas"
+    return "would get it" if replicas is None else f"would get {replicas} replicas"
 
 
 async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
     async with connected(endpoint) as host:
-        door = usual_door().informed(keyed(await read_policy_objects(host)))
         resource = await kind_named(host, word)
-        if resource not in door.resources:
-            raise Failure(not_federated(resource, door.resources))
-        source = await find_source(host, resource, key)
-        key = key_of(source)
-        title = f"{resource.kind} {key}"
-        if not door.admits(source):
-            raise Failure(f"{title} is not federated: it belongs to the federation's own machinery")
+        doors = await read_doors(host, resource)
+        speaker = await find_speaker(host, doors, resource, key)
+        ref, source, target = speaker.ref, speaker.source, speaker.target
         if is_deleting(source):
-            waits = find_condition(dig(source, "status", "conditions"), "Propagated") or {}
+            conditions = dig(source, "status", "conditions")
+            waits = find_condition(conditions, "Propagated") or find_condition(conditions, "Propagation") or {}
             why = annotations_of(source).get(STATUS_ANNOTATION) or waits.get("message") or "it is being deleted"
-            raise Failure(f"{title}: {why}")
-        intent = door.translate(source)
+            raise Failure(f"{speaker.title}: {why}")
+        intent = speaker.translate()
         if isinstance(intent, Problem):
-            raise Failure(f"{title} cannot be placed and keeps what it has: {intent.message}")
+            raise Failure(f"{speaker.title} cannot be placed and keeps what it has: {intent.message}")
         clusters = await read_clusters(host)
-        around = await look_around(host, door, clusters, Ref(resource, key), source)
-        intent = around.accompanied(Ref(resource, key), intent.without(await rights_of(Access(host), source, clusters)))
+        around = await look_around(host, doors, clusters, ref, source)
+        refused = await rights_of(Access(host), source, clusters, intent.voices)
+        intent = around.accompanied(ref, intent.without(refused))
         now, rooms = host.runtime.now(), dict[str, int]()
 
         async def look(member: Member) -> Obj | None:
-            copy = await member.client.find(resource, key.name, key.namespace)
+            copy = await member.client.find(target.resource, target.key.name, target.key.namespace)
             room = await look_for_room(member.client, intent, copy, now)
             if room is not None:
                 rooms[member.name] = room
@@ -201,19 +206,42 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
             for name, answer in answers.items()
         }
         planned = plan(intent, clusters, observed, now=now, memory=remembered(source), estimated=rooms)
-        held = await host.find(HELD_CHANGES, "native") if planned.leaving else None
+        held = await host.find(HELD_CHANGES, speaker.door.name) if planned.leaving else None
         pending = (planned.wave.sentence,) if planned.wave.sentence else ()
         if held is not None and not held["spec"]["approved"]:
             planned = plan(intent, clusters, observed, now=now, memory=remembered(source), hold=True)
-            pending = (held_sentence("native"), *pending)
+            pending = (held_sentence(speaker.door.name), *pending)
         remedies = {
             verdict.cluster: remedy_for(verdict.cluster, intent, clusters, observed, now=now)
             for verdict in planned.decision.verdicts
             if not verdict.chosen
         }
         told = explain(intent, planned, observed, remedies)
-        notes = (*pending, *planned.decision.notes, *around.lacks(Ref(resource, key)))
-        return _Explained(title, source_summary(source, intent), told, notes, intent.sources)
+        warnings = (warning.message for warning in intent.warnings)
+        notes = (*pending, *planned.decision.notes, *around.lacks(ref), *warnings)
+        summary = _summary(speaker, intent, planned, observed)
+        return _Explained(
+            speaker.title, summary, told, (speaker.note, *notes) if speaker.note else notes, intent.sources
+        )
+
+
+def _why_there(source: Obj) -> str:
+    """Say what an object waits for that is being deleted."""
+    conditions = dig(source, "status", "conditions")
+    told = [find_condition(conditions, kind) or {} for kind in ("Propagated", PROPAGATION)]
+    said = next((each["message"] for each in told if each.get("message")), "")
+    return annotations_of(source).get(STATUS_ANNOTATION) or said or "it is being deleted"
+
+
+def _summary(speaker: Speaker, intent: Intent, planned: Planned, observed: Mapping[str, Observation]) -> str:
+    """Say how an object is doing over all clusters, by its own status or by what the clusters show."""
+    if speaker.target == speaker.ref or not counts_replicas(intent):
+        return source_summary(speaker.source, intent)
+    copies = (each.copy for each in observed.values() if each.copy is not None and owns(intent, each.copy))
+    available = sum(intent.scale.available_in(copy) for copy in copies)
+    wanted = (each.manifest for each in planned.wanted.values() if isinstance(each, Present))
+    asked = intent.replicas if intent.replicas is not None else sum(map(intent.scale.asked, wanted))
+    return f"{asked} replicas wanted, {available} available"
 
 
 def _told(explained: _Explained) -> str:

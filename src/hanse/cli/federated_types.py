@@ -62,9 +62,9 @@ async def enabled_types(host: Client) -> list[tuple[Obj, FederatedType]]:
 
 
 async def federated_type(host: Client, target: Resource) -> FederatedType | None:
-    """Return how a kind is federated: as a FederatedTypeConfig says, or in the last form where that is served."""
+    """Return how a kind is federated in the last form: as a FederatedTypeConfig says, or as it is served by default."""
     for _, known in await enabled_types(host):
-        if known.target.group_resource == target.group_resource and known.federated.kind != target.kind:
+        if known.target.group_resource == target.group_resource and known.form in (None, FORM_D):
             return known
     expected = template_resource(FORM_D, target)
     served = await host.discovery.resources()

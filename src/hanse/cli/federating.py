@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from hanse.api.kubefed.forms import FORM_D, template_resource
 from hanse.api.kubefed.type_configs import FederatedType, plural_of
@@ -38,6 +39,30 @@ def template_from(obj: Obj) -> Obj:
     body = {name: value for name, value in travelling(obj).items() if name not in ("apiVersion", "kind")}
     labels = {name: value for name, value in labels_of(obj).items() if name != "kubernetes.io/metadata.name"}
     return {**({"metadata": {"labels": labels}} if labels else {}), **without_nulls(body)}
+
+
+def as_it_is(manifest: Obj, copies: Mapping[str, Obj | None]) -> Obj:
+    """Return a federated object that leaves every cluster what it has: its copy of the plain object, or none."""
+    spec = manifest["spec"]
+    having = {cluster: copy for cluster, copy in sorted(copies.items()) if copy is not None}
+    if len(having) < len(copies):
+        spec = {**spec, "placement": {"clusters": [{"name": cluster} for cluster in having]}}
+    changes = {cluster: list(_differences(spec["template"], copy, "")) for cluster, copy in having.items()}
+    overrides = [{"clusterName": cluster, "clusterOverrides": each} for cluster, each in changes.items() if each]
+    return {**manifest, "spec": {**spec, "overrides": overrides} if overrides else spec}
+
+
+def _differences(template: Any, copy: Any, path: str) -> Iterator[Obj]:
+    """Yield what a copy has differently; what it lacks, or has beside the template, is nobody's wish."""
+    if isinstance(template, dict) and isinstance(copy, dict):
+        for name in sorted(template.keys() & copy.keys()):
+            step = name.replace("~", "~0").replace("/", "~1")
+            yield from _differences(template[name], copy[name], f"{path}/{step}")
+    elif isinstance(template, list) and isinstance(copy, list) and len(template) == len(copy):
+        for place, (one, other) in enumerate(zip(template, copy, strict=True)):
+            yield from _differences(one, other, f"{path}/{place}")
+    elif template != copy:
+        yield {"path": path, "value": copy}
 
 
 def left_behind(obj: Obj) -> str:

@@ -49,9 +49,13 @@ class Followed(Generic[T]):
         scope: Scope,
         question: Callable[[Client], Awaitable[T]],
         tell: Callable[[Heard[T]], None],
+        *,
+        copies: Resource | None = None,
     ) -> None:
+        """`copies` is the kind that members hold, where it is another one than the federation's."""
         self._host = host
         self._resource = resource
+        self._copies = copies or resource
         self._scope = scope
         self._question = question
         self._tell = tell
@@ -92,7 +96,8 @@ class Followed(Generic[T]):
                 await member.client.close()
 
     async def _server(self, cluster: str, client: Client) -> None:
-        async with _watched(client, self._resource, self._scope) as (cache, changed):
+        resource = self._resource if client is self._host else self._copies
+        async with _watched(client, resource, self._scope) as (cache, changed):
             while True:
                 await changed.wait()
                 await client.runtime.sleep(_GATHERING_SECONDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,22 @@ import click
 import orjson
 
 from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
+from hanse.cli.doors import read_kinds
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
 from hanse.cli.following import Followed, Heard
 from hanse.cli.naming import Named, kind_named, parse_named
 from hanse.cli.output import FEDERATION, Column, output_option, show, table
 from hanse.cli.running import run, until_signalled
+from hanse.cli.speaking import kinds_alike, target_of
 from hanse.kube.client import Client
 from hanse.kube.errors import NotFound
 from hanse.kube.kubeconfig import Endpoint
-from hanse.kube.manifest import Obj, name_of
+from hanse.kube.manifest import Key, Obj, key_of, name_of
 from hanse.kube.reflector import Scope
 from hanse.kube.resources import Resource
+from hanse.propagation.doors import Doors
+from hanse.propagation.intent import Ref
 
 _AS_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
@@ -72,6 +76,7 @@ def command(
     Examples:
       hanse get deployments -n shop
       hanse get deploy/web -n shop -w      follow a rollout through the clusters
+      hanse get fdeploy -n shop            federated objects, and their copies in the clusters
       hanse get pods -A -l app=web -o wide
       hanse get nodes
 
@@ -109,14 +114,12 @@ async def _follow(endpoint: Endpoint, question: _Question, *, wide: bool) -> Non
     """Print every line at first, and each again that has changed."""
     async with connected(endpoint) as host:
         asked = await _understood(host, question)
-        scope = Scope(
-            asked.namespace,
-            question.labels,
-            f"metadata.name={question.named.name}" if question.named.name else "",
-            metadata_only=True,
-        )
+        name = f"metadata.name={question.named.name}" if question.named.name else ""
+        # The labels of a federated object are its own, not those of its copies.
+        labels = question.labels if asked.copies == asked.resource else ""
+        scope = Scope(asked.namespace, labels, name, metadata_only=True)
         teller = Teller(many=asked.many, wide=wide)
-        await Followed(host, asked.resource, scope, asked.ask, teller.tell).run()
+        await Followed(host, asked.resource, scope, asked.ask, teller.tell, copies=asked.copies).run()
 
 
 class Teller:
@@ -128,7 +131,7 @@ class Teller:
         self._before: dict[str, dict[tuple[str, ...], list[str]]] = {}
         self._silent: set[str] = set()
         self._widths: dict[str, int] = {}
-        self._headed = False
+        self._heading: list[Column] = []
 
     def tell(self, heard: Heard[Obj]) -> None:
         """Print what one server has to say, or that it says nothing."""
@@ -144,8 +147,9 @@ class Teller:
         self._before[heard.cluster] = now
         if fresh:
             text = table(answers.columns, fresh, wide=self._wide, widths=self._widths)
-            click.echo(text if not self._headed else text.partition("\n")[2], nl=False)
-            self._headed = True
+            headed = self._heading == answers.columns
+            click.echo(text.partition("\n")[2] if headed else text, nl=False)
+            self._heading = answers.columns
 
 
 def news(
@@ -181,18 +185,38 @@ async def _ask(host: Client, question: _Question) -> _Answers:
     return answers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Asked:
-    """A question of which the kind is known; `many` asks for every namespace."""
+    """A question of which the kind is known; `many` asks for every namespace.
+
+    Of a federated kind members are asked for its `copies`: those that are what federated objects are about, which the
+    federation has named last.
+    """
 
     question: _Question
+    host: Client
     resource: Resource
     namespace: str
     many: bool
+    doors: Doors
+    about: frozenset[Key] = frozenset()
+
+    @property
+    def copies(self) -> Resource:
+        """The kind that members hold."""
+        return target_of(self.doors, Ref(self.resource, Key("any", "any"))).resource
 
     async def ask(self, client: Client) -> Obj:
         """Return one server's table."""
-        return await _table(client, self.resource, self.namespace, self.question)
+        if self.copies == self.resource:
+            return await _table(client, self.resource, self.namespace, self.question)
+        if client is self.host:
+            told = await _table(client, self.resource, self.namespace, self.question)
+            refs = (Ref(self.resource, key_of(row["object"])) for row in told.get("rows") or [])
+            self.about = frozenset(target_of(self.doors, ref).key for ref in refs)
+            return told
+        told = await _table(client, self.copies, self.namespace, replace(self.question, labels=""))
+        return {**told, "rows": [row for row in told.get("rows") or [] if key_of(row["object"]) in self.about]}
 
 
 async def _understood(host: Client, question: _Question) -> _Asked:
@@ -201,7 +225,14 @@ async def _understood(host: Client, question: _Question) -> _Asked:
     many = resource.namespaced and not namespace
     if many and question.named.name:
         raise Misuse("a name is looked for in one namespace; give -n instead of -A")
-    return _Asked(question, resource, namespace, many)
+    doors = await read_kinds(host)
+    alike = [] if "." in question.named.kind else kinds_alike(doors.resources, resource)
+    found = [_Asked(question, host, kind, namespace, many, doors) for kind in dict.fromkeys((resource, *alike))]
+    for asked in found if len(found) > 1 or found[0].copies != resource else ():
+        # Who leaves the group out means whichever has objects.
+        if (await asked.ask(host)).get("rows"):
+            return asked
+    return found[0]
 
 
 async def _table(client: Client, resource: Resource, namespace: str, question: _Question) -> Obj:
@@ -218,18 +249,34 @@ async def _table(client: Client, resource: Resource, namespace: str, question: _
 
 
 def _take(answers: _Answers, cluster: str, table: Obj, *, many: bool) -> None:
-    definitions: list[Any] = table.get("columnDefinitions") or []
-    if definitions and not answers.columns:
-        answers.columns = [Column("CLUSTER")]
-        if many:
-            answers.columns.append(Column("NAMESPACE"))
-        answers.columns += [Column(entry["name"].upper(), wide=bool(entry.get("priority"))) for entry in definitions]
-    for row in table.get("rows") or []:
-        cells = [cluster]
-        if many:
-            cells.append(row["object"]["metadata"].get("namespace") or "")
+    """Add one server's table: versions of Kubernetes, and kinds, differ in their columns."""
+    own = [Column("CLUSTER"), *([Column("NAMESPACE")] if many else [])]
+    told: list[Any] = table.get("columnDefinitions") or []
+    own += [Column(entry["name"].upper(), wide=bool(entry.get("priority"))) for entry in told]
+    rows = table.get("rows") or []
+    if rows or not answers.columns:
+        _widen(answers, own)
+    for row in rows:
+        metadata = row["object"]["metadata"]
+        cells = [cluster, *([metadata.get("namespace") or ""] if many else [])]
         cells += ["" if cell is None else str(cell) for cell in row["cells"]]
-        # Versions of Kubernetes differ in their columns; the first that answered sets the table's width.
-        answers.rows.append((cells + [""] * len(answers.columns))[: len(answers.columns)])
-        row["object"]["metadata"].pop("managedFields", None)
+        named = dict(zip((column.title for column in own), cells, strict=False))
+        answers.rows.append([named.get(column.title, "") for column in answers.columns])
+        metadata.pop("managedFields", None)
         answers.objects.append({"cluster": cluster, "object": row["object"]})
+
+
+def _widen(answers: _Answers, own: Sequence[Column]) -> None:
+    """Give the table the columns that it does not have yet, before the age, which stays last of the narrow ones."""
+    known = [column.title for column in answers.columns]
+    fresh = [column for column in own if column.title not in known]
+    if not fresh:
+        return
+    place = known.index("AGE") if "AGE" in known else len(known)
+    wide = [column for column in fresh if column.wide]
+    narrow = [column for column in fresh if not column.wide]
+    answers.columns[place:place] = narrow
+    answers.columns += wide
+    for row in answers.rows:
+        row[place:place] = [""] * len(narrow)
+        row += [""] * len(wide)

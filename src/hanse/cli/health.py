@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hanse.federated.reporting import PROPAGATION
 from hanse.kube.conditions import find_condition, is_true
 from hanse.kube.manifest import Obj, dig, is_deleting
 
@@ -127,8 +128,9 @@ def _service(obj: Obj) -> Health:
 
 
 def _conditioned(obj: Obj) -> Health:
-    """Judge a kind that is not known here by the condition that most kinds have."""
-    found = find_condition(dig(obj, "status", "conditions"), "Ready")
+    """Judge a kind that is not known here by the condition that most kinds have, or that federated ones have."""
+    conditions = dig(obj, "status", "conditions")
+    found = find_condition(conditions, "Ready") or find_condition(conditions, PROPAGATION)
     if found is None or found.get("status") == "True":
         return Health(Mark.OK)
     return Health(Mark.WAITING, why=found.get("message") or found.get("reason") or "not ready")

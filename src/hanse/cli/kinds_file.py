@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hanse.cli.failures import Misuse
-from hanse.native.door import NativeDoor
 from hanse.propagation.teaching import Teaching
 
 KINDS_VARIABLE = "HANSE_KINDS"
@@ -23,11 +22,6 @@ def usual_teachings() -> tuple[Teaching, ...]:
     """Return what the files teach that the environment names."""
     named = os.environ.get(KINDS_VARIABLE, "")
     return read_teachings(Path(text) for text in named.split(os.pathsep) if text)
-
-
-def usual_door() -> NativeDoor:
-    """Return the front door as the control plane has it where the environment names the same files."""
-    return NativeDoor(teachings=usual_teachings())
 
 
 def _taught_in(path: Path) -> list[Teaching]:

@@ -32,6 +32,7 @@ _COMMANDS = {
     "federate": ("hanse.cli.federate", "Make federated objects of plain ones, or of a namespace with its contents."),
     "unfederate": ("hanse.cli.unfederate", "Make a plain object of a federated one; clusters keep what they have."),
     "orphaning-deletion": ("hanse.cli.orphaning", "Whether copies stay when their federated object is deleted."),
+    "migrate": ("hanse.cli.migrate", "Take over what another system runs, without touching what runs."),
     "apiserver": ("hanse.cli.apiserver", "Run one Kubernetes API server by itself, with nothing to install."),
     "controller": ("hanse.cli.controller", "Run the control plane against a host API server."),
     "agent": ("hanse.cli.agent", "Do the work of one cluster that fetches it from the federation."),

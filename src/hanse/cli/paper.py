@@ -15,8 +15,8 @@ import yaml
 from hanse.api.clusters import CLUSTERS
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.cli.failures import Misuse
+from hanse.cli.rehearsal import Federation, PolicyFunction, fleet
 from hanse.kube.manifest import Obj
-from hanse.native.rehearsal import Federation, PolicyFunction, fleet
 from hanse.placement.policy import read_policy
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -75,6 +75,8 @@ def read_papers(files: Sequence[Path]) -> Papers:
             if obj["kind"] == CLUSTERS.kind:
                 papers.clusters.append(obj)
             elif obj["kind"] in _POLICY_KINDS:
+                if obj.get("apiVersion") != PLACEMENT_POLICIES.api_version:
+                    raise Misuse(f"{where}: apiVersion of a {obj['kind']} must be {PLACEMENT_POLICIES.api_version}")
                 papers.policies.append(_in_namespace(obj) if obj["kind"] == PLACEMENT_POLICIES.kind else obj)
             else:
                 papers.objects.append(_in_namespace(obj) if obj["kind"] != "Namespace" else obj)

@@ -9,14 +9,15 @@ from typing import Any
 import click
 
 from hanse.cli.changes import document, told
-from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters, read_policy_objects
+from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
+from hanse.cli.doors import read_inputs
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.outlook import Outlook, look_ahead
 from hanse.cli.output import Column, echo, output_option, show
 from hanse.cli.paper import Papers, federation_of, file_options, load_policy, read_papers
+from hanse.cli.rehearsal import Federation, Rehearsed
 from hanse.cli.running import run
 from hanse.kube.kubeconfig import Endpoint
-from hanse.native.rehearsal import Federation, Rehearsed
 
 _COLUMNS = (Column("OBJECT"), Column("CLUSTERS"), Column("PLACED BY", wide=True), Column("TROUBLE"))
 _CHANGES = (Column("OBJECT"), Column("CHANGES"), Column("PLACED BY", wide=True), Column("TROUBLE"))
@@ -63,7 +64,7 @@ def command(
             endpoint = host_endpoint(data_dir, kubeconfig, context)
             federation = run(lambda: live_federation(endpoint, papers, lost))
     function = load_policy(policy) if policy else None
-    rehearsed = [federation.rehearse(obj, function) for obj in papers.objects]
+    rehearsed = federation.rehearse_all(function)
     show(output, _COLUMNS, [_row(each) for each in rehearsed], _document(rehearsed), [each.title for each in rehearsed])
     if any(each.trouble for each in rehearsed):
         raise SystemExit(1)
@@ -98,20 +99,21 @@ async def _look_ahead(endpoint: Endpoint, papers: Papers, lost: Sequence[str]) -
 
 
 async def live_federation(endpoint: Endpoint, papers: Papers, lost: Sequence[str]) -> Federation:
-    """Read the clusters and policies of a federation; policies of files are added."""
+    """Read the clusters of a federation and what its objects mean; policies of files are added."""
     async with connected(endpoint) as host:
         clusters = await read_clusters(host)
-        policies = [obj for objects in (await read_policy_objects(host)).values() for obj in objects]
-        federation = Federation(clusters, [*policies, *papers.policies], now=host.runtime.now()).beside(papers.objects)
+        inputs = [obj for objects in (await read_inputs(host)).inputs.values() for obj in objects.values()]
+        federation = Federation(clusters, [*inputs, *papers.policies], now=host.runtime.now()).beside(papers.objects)
     return federation.without(*lost) if lost else federation
 
 
 def _row(rehearsed: Rehearsed) -> list[str]:
-    clusters = ", ".join(
-        verdict.cluster if verdict.replicas is None else f"{verdict.cluster}: {verdict.replicas}"
+    counted = [
+        (verdict.cluster, rehearsed.replicas_in(verdict.cluster))
         for verdict in (rehearsed.planned.decision.verdicts if rehearsed.planned else ())
         if verdict.chosen
-    )
+    ]
+    clusters = ", ".join(name if replicas is None else f"{name}: {replicas}" for name, replicas in counted)
     sources = "; ".join(rehearsed.intent.sources) if rehearsed.intent else ""
     return [rehearsed.title, clusters, sources, rehearsed.trouble]
 
@@ -122,7 +124,11 @@ def _document(rehearsed: Sequence[Rehearsed]) -> dict[str, Any]:
             {
                 "object": each.title,
                 "clusters": [
-                    {"cluster": verdict.cluster, "replicas": verdict.replicas, "reasons": list(verdict.reasons)}
+                    {
+                        "cluster": verdict.cluster,
+                        "replicas": each.replicas_in(verdict.cluster),
+                        "reasons": list(verdict.reasons),
+                    }
                     for verdict in (each.planned.decision.verdicts if each.planned else ())
                     if verdict.chosen
                 ],

@@ -12,11 +12,12 @@ from hanse.cli.connection import connected, host_endpoint, host_options, read_cl
 from hanse.cli.failures import one_sentence
 from hanse.cli.family import Branch, read_relatives, tree_of
 from hanse.cli.fleet import ask_members
-from hanse.cli.naming import find_source, kind_named, parse_named, require_name
+from hanse.cli.naming import kind_named, parse_named, require_name
 from hanse.cli.output import Column, marked, output_option, show
 from hanse.cli.running import run
+from hanse.cli.speaking import find_copied
 from hanse.kube.kubeconfig import Endpoint
-from hanse.kube.manifest import Key, key_of
+from hanse.kube.manifest import Key
 
 _COLUMNS = (Column("NAME"), Column("READY"), Column("STATE"), Column("WHY"))
 
@@ -56,13 +57,11 @@ def command(
 
 async def _read(endpoint: Endpoint, word: str, key: Key) -> Branch:
     async with connected(endpoint) as host:
-        resource = await kind_named(host, word)
-        source = resource.name_kind(await find_source(host, resource, key))
-        found = key_of(source)
+        source, target = await find_copied(host, await kind_named(host, word), key)
         relatives = await ask_members(
             host,
             await read_clusters(host),
-            lambda member: read_relatives(member.client, resource, found.name, found.namespace),
+            lambda member: read_relatives(member.client, target.resource, target.key.name, target.key.namespace),
         )
         return tree_of(source, relatives)
 

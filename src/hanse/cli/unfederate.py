@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from hanse.api.kubefed.forms import FORM_D, TYPED_OVERRIDES, Form, OverrideStyle, override_resource, placement_resource
-from hanse.api.kubefed.objects import FederatedObject, FieldProblem, read_split, read_whole
+from hanse.api.kubefed.objects import FederatedObject, FieldProblem, WrittenPlacement, read_split, read_whole
 from hanse.api.kubefed.preferences import preference_resource
 from hanse.api.kubefed.scheduling import SchedulingPreference, read_scheduling_preference
 from hanse.api.kubefed.type_configs import FederatedType
 from hanse.api.names import FEDERATE_ANNOTATION
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
-from hanse.cli.connection import connected, host_endpoint, host_options
+from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
 from hanse.cli.failures import Failure, one_sentence
 from hanse.cli.federated_types import one_kind, type_of_objects
 from hanse.cli.naming import find_source, parse_named, require_name
@@ -26,12 +26,15 @@ from hanse.kube.errors import NotFound
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key, Obj, annotations_of, key_of
 from hanse.kube.resources import NAMESPACES, Resource
+from hanse.kube.selectors import LabelSelector
 
 _COLUMNS = (Column("OBJECT"), Column("PLAIN AS"), Column("STATE"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Unfederated:
+class Unfederated:
+    """What became of a federated object."""
+
     known: FederatedType
     source: Obj
     plain: Plain
@@ -39,6 +42,7 @@ class _Unfederated:
 
     @property
     def documents(self) -> list[Obj]:
+        """The manifests that take its place."""
         return [self.plain.obj, *([self.plain.policy] if self.plain.policy else [])]
 
 
@@ -74,7 +78,7 @@ def command(
     _show(output, done)
 
 
-def _show(output: str, done: _Unfederated) -> None:
+def _show(output: str, done: Unfederated) -> None:
     target = done.known.target
     name = f"{target.group_resource}/{key_of(done.plain.obj)}"
     if output == "yaml":
@@ -87,21 +91,27 @@ def _show(output: str, done: _Unfederated) -> None:
         click.echo(f"note: {note}", err=True)
 
 
-async def _unfederate(endpoint: Endpoint, word: str, key: Key, seconds: float, *, writes: bool) -> _Unfederated:
+async def _unfederate(endpoint: Endpoint, word: str, key: Key, seconds: float, *, writes: bool) -> Unfederated:
     async with connected(endpoint) as host:
-        known = await type_of_objects(host, await one_kind(host, word))
-        source = known.federated.name_kind(await find_source(host, known.federated, key))
-        plain = await _plain(host, known, source)
-        if not writes:
-            return _Unfederated(known, source, plain, "would be made")
-        await _write(host, known, source, plain, seconds)
-        return _Unfederated(known, source, plain, "made, copies handed over")
+        return await unfederate(host, word, key, seconds, writes=writes)
+
+
+async def unfederate(host: Client, word: str, key: Key, seconds: float, *, writes: bool = True) -> Unfederated:
+    """Make a plain object of a federated one, and wait so many seconds for clusters to let its copies go."""
+    known = await type_of_objects(host, await one_kind(host, word))
+    source = known.federated.name_kind(await find_source(host, known.federated, key))
+    plain = await _plain(host, known, source)
+    if not writes:
+        return Unfederated(known, source, plain, "would be made")
+    await _write(host, known, source, plain, seconds)
+    return Unfederated(known, source, plain, "made, copies handed over")
 
 
 async def _plain(host: Client, known: FederatedType, source: Obj) -> Plain:
     key = key_of(source)
     preference = await _preference(host, known, key)
-    plain = plain_of(key, known.target, await _said(host, known, source), preference)
+    said = await _said(host, known, source)
+    plain = plain_of(key, known.target, said, preference, await _chosen(host, said.placement))
     if isinstance(plain, str):
         raise Failure(f"{known.federated.group_resource}/{key} cannot be made plain: {plain}")
     return plain
@@ -120,6 +130,17 @@ async def _said(host: Client, known: FederatedType, source: Obj) -> FederatedObj
 
 def _form(known: FederatedType) -> Form:
     return known.form or FORM_D
+
+
+async def _chosen(host: Client, placement: WrittenPlacement | FieldProblem) -> list[str]:
+    """Return the clusters that a selector chooses now."""
+    if isinstance(placement, FieldProblem) or placement.clusters is not None or placement.selector is None:
+        return []
+    try:
+        selector = LabelSelector.from_object(placement.selector)
+    except ValueError as error:
+        raise Failure(f"its clusterSelector cannot be read: {error}") from error
+    return [cluster.name for cluster in await read_clusters(host) if selector.matches(cluster.labels)]
 
 
 async def _part(host: Client, resource: Resource | None, key: Key) -> Obj | None:

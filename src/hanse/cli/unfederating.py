@@ -6,8 +6,8 @@ placement policy that speaks for it alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import astuple, dataclass
 
 from hanse.api.kubefed.objects import FederatedObject, FieldProblem, WrittenPlacement
 from hanse.api.kubefed.scheduling import SchedulingPreference
@@ -15,7 +15,7 @@ from hanse.api.names import ADOPT_ANNOTATION, FEDERATE_ANNOTATION
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.federated.overrides import overrides_of
 from hanse.federated.template import template_for
-from hanse.kube.manifest import Key, Obj, annotations_of, key_of
+from hanse.kube.manifest import Key, Obj, annotations_of, dig, key_of
 from hanse.kube.resources import Resource
 from hanse.placement.ask import Override
 
@@ -23,6 +23,12 @@ from hanse.placement.ask import Override
 _COUNTED = frozenset(
     {"Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "Job", "HorizontalPodAutoscaler"}
 )
+_REPLICAS = "/spec/replicas"
+# Numbers other than replicas, which no policy can give to single clusters.
+_DIVIDED = {
+    "Job": frozenset({"/spec/parallelism", "/spec/completions"}),
+    "HorizontalPodAutoscaler": frozenset({"/spec/minReplicas", "/spec/maxReplicas"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +42,16 @@ class Plain:
 
 
 def plain_of(
-    key: Key, target: Resource, said: FederatedObject, preference: SchedulingPreference | None = None
+    key: Key,
+    target: Resource,
+    said: FederatedObject,
+    preference: SchedulingPreference | None = None,
+    chosen: Collection[str] = (),
 ) -> Plain | str:
-    """Return the plain object and the policy that mean what a federated object said, or why there is none."""
+    """Return the plain object and the policy that mean what a federated object said, or why there is none.
+
+    `chosen` are the clusters that its selector chooses now, where it has one.
+    """
     template, placement = said.template, said.placement
     if isinstance(template, FieldProblem):
         return str(template)
@@ -46,22 +59,36 @@ def plain_of(
         return str(placement)
     manifest = template_for(template, target, key).manifest
     overrides = overrides_of(said.overrides, manifest)
-    if problem := next((one.problem for one in overrides if one.problem), ""):
+    if problem := next((one.problem for one in overrides if one.problem), "") or _uneven(target, overrides):
         return problem
-    if preference is not None:
-        manifest = {**manifest, "spec": {**(manifest.get("spec") or {}), "replicas": preference.total_replicas}}
-    notes = []
-    if said.retain_replicas:
-        notes.append("clusters no longer keep the replicas that they set themselves")
-    if preference is not None:
-        notes.append("its ReplicaSchedulingPreference means nothing any more and may be deleted")
-    if annotations := sorted(annotations_of({"metadata": template.get("metadata") or {}})):
-        notes.append(f"the template's annotations never reached clusters and are left out: {', '.join(annotations)}")
+    notes = list(_notes(said, template, preference))
     if preference is None and not _chooses(placement):
         notes.append("its placement chose no cluster: the plain object stays on the federation")
         return Plain(_annotated(manifest, FEDERATE_ANNOTATION, "false"), notes=tuple(notes))
-    policy = _policy(manifest, target, _clusters(placement, preference), overrides, preference)
+    shared = _shared(target, manifest, overrides, placement.clusters or chosen, preference)
+    if shared.replicas is not None:
+        manifest = {**manifest, "spec": {**(manifest.get("spec") or {}), "replicas": shared.replicas}}
+    policy = _policy(manifest, target, _clusters(placement, preference), overrides, shared.division)
     return Plain(_annotated(manifest, ADOPT_ANNOTATION, "true"), policy, tuple(notes))
+
+
+def _notes(said: FederatedObject, template: Obj, preference: SchedulingPreference | None) -> Iterator[str]:
+    if said.retain_replicas:
+        yield "clusters no longer keep the replicas that they set themselves"
+    if preference is not None:
+        yield "its ReplicaSchedulingPreference means nothing any more and may be deleted"
+    if annotations := sorted(annotations_of({"metadata": template.get("metadata") or {}})):
+        yield f"the template's annotations never reached clusters and are left out: {', '.join(annotations)}"
+
+
+def _uneven(target: Resource, overrides: Sequence[Override]) -> str:
+    """Say which override sets a number that a plain object of the kind divides by itself."""
+    paths = {change["path"] for one in overrides for change in one.patch} & _DIVIDED.get(target.kind, frozenset())
+    if not paths:
+        return ""
+    return (
+        f"clusters differ in {min(paths)}, which a plain {target.kind} divides among them; remove those overrides first"
+    )
 
 
 def _annotated(manifest: Obj, name: str, value: str) -> Obj:
@@ -87,22 +114,15 @@ def _selected(placement: WrittenPlacement) -> Obj:
     return {"selector": selector} if selector else {}
 
 
-def _policy(
-    manifest: Obj,
-    target: Resource,
-    clusters: Obj,
-    overrides: Sequence[Override],
-    preference: SchedulingPreference | None,
-) -> Obj | None:
+def _policy(manifest: Obj, target: Resource, clusters: Obj, overrides: Sequence[Override], division: Obj) -> Obj | None:
     spec: Obj = {"clusters": clusters} if clusters else {}
-    if division := _division(target, preference):
+    if division:
         spec["division"] = division
-    patches = [
-        {"clusters": {"names": list(one.clusters.names or ())}, "patches": list(one.patch)}
+    changes = [
+        (list(one.clusters.names or ()), [change for change in one.patch if change["path"] != _REPLICAS])
         for one in overrides
-        if one.patch
     ]
-    if patches:
+    if patches := [{"clusters": {"names": names}, "patches": each} for names, each in changes if each]:
         spec["overrides"] = patches
     if not spec:
         return None
@@ -118,19 +138,41 @@ def _policy(
     }
 
 
-def _division(target: Resource, preference: SchedulingPreference | None) -> Obj:
-    if preference is None:
-        return {"type": "Duplicated"} if target.kind in _COUNTED else {}
-    shares = {
-        name: {
-            field: value
-            for field, value in (
-                ("weight", share.weight),
-                ("minReplicas", share.min_replicas),
-                ("maxReplicas", share.max_replicas),
-            )
-            if value is not None
-        }
-        for name, share in preference.clusters.items()
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """How a policy divides replicas, and how many there are in all where that is not what the template says."""
+
+    division: Obj
+    replicas: int | None = None
+
+
+def _shared(
+    target: Resource,
+    manifest: Obj,
+    overrides: Sequence[Override],
+    clusters: Collection[str],
+    preference: SchedulingPreference | None,
+) -> _Shared:
+    if preference is not None:
+        shares = {name: _share(*astuple(share)) for name, share in preference.clusters.items()}
+        division = {"type": "Preferences", "clusters": shares, "rebalance": preference.rebalance}
+        return _Shared(division, preference.total_replicas)
+    own = {
+        name: change["value"]
+        for one in overrides
+        for name in one.clusters.names or ()
+        for change in one.patch
+        if change["path"] == _REPLICAS
     }
-    return {"type": "Preferences", "clusters": shares, "rebalance": preference.rebalance}
+    if not own:
+        return _Shared({"type": "Duplicated"} if target.kind in _COUNTED else {})
+    each = dig(manifest, "spec", "replicas", default=1)
+    amounts = {name: own.get(name, each) for name in sorted(clusters)}
+    # Nothing is said of clusters that join later: what they got would be taken from the others.
+    shares = {name: _share(0, amount, amount) for name, amount in amounts.items()}
+    return _Shared({"type": "Preferences", "clusters": shares}, sum(amounts.values()))
+
+
+def _share(weight: int, least: int, most: int | None) -> Obj:
+    share = {"weight": weight, "minReplicas": least}
+    return share if most is None else share | {"maxReplicas": most}

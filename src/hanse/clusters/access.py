@@ -17,7 +17,7 @@ from hanse.clusters.access_admission import is_installed, wait_installed
 from hanse.kube.cache import Cache
 from hanse.kube.client import Client
 from hanse.kube.log import Log
-from hanse.kube.manifest import Obj, annotations_of, dig
+from hanse.kube.manifest import Obj, annotations_of, dig, key_of
 from hanse.kube.resources import Resource
 
 log = Log("hanse")
@@ -103,9 +103,19 @@ class Access:
             self._enforced = await is_installed(self._host)
         return self._enforced
 
-    async def refusals(self, source: Obj, clusters: Sequence[str]) -> dict[str, str]:
-        """Return the clusters that the author of an object may not use, each with the sentence that says so."""
-        author = author_of(source)
+    async def refusals(self, source: Obj, clusters: Sequence[str], voices: Sequence[Obj] = ()) -> dict[str, str]:
+        """Return the clusters that the author of an object may not use, each with the sentence that says so.
+
+        Whoever wrote one of the `voices`, which say where the object goes, must be allowed to use them as well.
+        """
+        found = await self._refused(author_of(source), clusters)
+        for voice in voices:
+            author = author_of(voice)
+            for cluster, why in (await self._refused(author, clusters, f", who wrote {_title(voice)},")).items():
+                found.setdefault(cluster, why)
+        return found
+
+    async def _refused(self, author: Author | None, clusters: Sequence[str], who: str = "") -> dict[str, str]:
         if author is None or _MASTERS in author.groups or not await self.enforced():
             return {}
         if await self._may_use(author, _EVERY_CLUSTER):
@@ -115,7 +125,7 @@ class Access:
         asked = await asyncio.gather(*(self._may_use(author, cluster) for cluster in unknown))
         answers |= dict(zip(unknown, asked, strict=True))
         return {
-            cluster: f"{author.user} may not use cluster {cluster}"
+            cluster: f"{author.user}{who} may not use cluster {cluster}"
             for cluster, allowed in answers.items()
             if not allowed
         }
@@ -137,3 +147,7 @@ class Access:
         self._answers, self._asked = {}, False
         for listener in self._listeners:
             listener()
+
+
+def _title(obj: Obj) -> str:
+    return f"{obj['kind']} {key_of(obj)}"

@@ -40,17 +40,18 @@ _SYSTEM = (
 _GROUPS = "request.userInfo.groups.filter(g, !g.contains('\\n')).join('\\n')"
 
 
-async def install(host: Client, kinds: Sequence[Resource], held: str = "") -> bool:
+async def install(host: Client, kinds: Sequence[Resource], held: str = "", groups: Sequence[str] = ()) -> bool:
     """Have authors stamped on objects of these kinds; False where the host does not serve mutating policies.
 
-    `held` is the CEL expression that chooses the new objects to be given the finalizer.
+    `held` is the CEL expression that chooses the new objects to be given the finalizer. Of the `groups` every kind is
+    stamped, those that come later included.
     """
     served = await _served(host)
     if served is None:
         return False
     policy, binding = served
     own = await _own_name(host)
-    await host.apply(policy, policy_manifest(policy.api_version, kinds, own, held))
+    await host.apply(policy, policy_manifest(policy.api_version, kinds, own, held, groups))
     await host.apply(binding, binding_manifest(binding.api_version))
     return True
 
@@ -70,12 +71,15 @@ async def wait_installed(host: Client) -> bool:
             await host.runtime.sleep(_RETRY_SECONDS)
 
 
-def policy_manifest(api_version: str, kinds: Sequence[Resource], own: str, held: str = "") -> Obj:
-    """Write the policy; `own` is the user as whom Hanse itself writes to the host, `held` as in `install`."""
+def policy_manifest(
+    api_version: str, kinds: Sequence[Resource], own: str, held: str = "", groups: Sequence[str] = ()
+) -> Obj:
+    """Write the policy; `own` is the user as whom Hanse itself writes to the host, the others are as in `install`."""
     kept = f"oldObject != null && (request.userInfo.username == {_text(own)} || {_SYSTEM})"
     author = "(variables.kept ? variables.author : request.userInfo.username)"
-    groups = f"(variables.kept ? variables.groups : {_GROUPS})"
-    patch = f"({_stamp(author, groups)}) + ({_finalizer(held)})" if held else _stamp(author, groups)
+    author_groups = f"(variables.kept ? variables.groups : {_GROUPS})"
+    stamp = _stamp(author, author_groups)
+    patch = f"({stamp}) + ({_finalizer(held)})" if held else stamp
     return {
         "apiVersion": api_version,
         "kind": _POLICY,
@@ -83,7 +87,7 @@ def policy_manifest(api_version: str, kinds: Sequence[Resource], own: str, held:
         "spec": {
             "failurePolicy": "Fail",
             "reinvocationPolicy": "IfNeeded",
-            "matchConstraints": {"matchPolicy": "Equivalent", "resourceRules": list(_rules(kinds))},
+            "matchConstraints": {"matchPolicy": "Equivalent", "resourceRules": _rules(kinds, groups)},
             "matchConditions": [{"name": "something-to-write", "expression": _something_to_write(kept)}],
             "variables": [
                 {"name": "kept", "expression": kept},
@@ -148,19 +152,22 @@ def binding_manifest(api_version: str) -> Obj:
     }
 
 
-def _rules(kinds: Sequence[Resource]) -> Sequence[Obj]:
+def _rules(kinds: Sequence[Resource], groups: Sequence[str]) -> list[Obj]:
     by_version: dict[tuple[str, str], list[str]] = {}
     for kind in kinds:
-        by_version.setdefault((kind.group, kind.version), []).append(kind.plural)
-    return [
-        {
-            "apiGroups": [group],
-            "apiVersions": [version],
-            "operations": ["CREATE", "UPDATE"],
-            "resources": sorted(plurals),
-        }
-        for (group, version), plurals in sorted(by_version.items())
-    ]
+        if kind.group not in groups:
+            by_version.setdefault((kind.group, kind.version), []).append(kind.plural)
+    rules = [_rule(group, version, sorted(plurals)) for (group, version), plurals in sorted(by_version.items())]
+    return rules + [_rule(group, "*", ["*"]) for group in groups]
+
+
+def _rule(group: str, version: str, plurals: list[str]) -> Obj:
+    return {
+        "apiGroups": [group],
+        "apiVersions": [version],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": plurals,
+    }
 
 
 def _said(holder: str, annotation: str) -> str:

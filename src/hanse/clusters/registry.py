@@ -168,8 +168,7 @@ class Registry:
                 return
         transport = MemberTransport(self._connect, endpoints)
         await self._stop(cluster.name)
-        if self._tasks is not None:
-            task = self._tasks.create_task(self._serve(cluster.name, transport))
+        if task := self._start(self._serve(cluster.name, transport)):
             self._running[cluster.name] = _Running(endpoints, transport, task)
 
     async def _listen_to(self, cluster: Cluster) -> None:
@@ -178,9 +177,18 @@ class Registry:
         if running is not None and not running.task.done() and running.transport is None:
             return
         await self._stop(cluster.name)
-        if self._tasks is not None:
-            task = self._tasks.create_task(self._serve_by_agent(cluster.name))
+        if task := self._start(self._serve_by_agent(cluster.name)):
             self._running[cluster.name] = _Running((), None, task)
+
+    def _start(self, serving: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
+        """Serve a member; None where the registry is ending, which takes no new tasks."""
+        if self._tasks is not None:
+            try:
+                return self._tasks.create_task(serving)
+            except RuntimeError:
+                pass
+        serving.close()
+        return None
 
     def _awaits_secrets(self, cluster: Cluster) -> bool:
         """Begin to follow the namespace of a cluster's Secret where it is not known yet."""

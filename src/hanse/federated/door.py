@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hanse.api.kubefed.forms import FORMS, Form
 from hanse.api.kubefed.preferences import PREFERENCES, TARGET_KINDS
 from hanse.api.names import FEDERATE_ANNOTATION, STATUS_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.federated.deletion import farewell_of
@@ -12,7 +13,7 @@ from hanse.federated.placement import NAMESPACE_NOT_FEDERATED
 from hanse.federated.records import records_of
 from hanse.federated.reporting import refused_status, reported_status
 from hanse.federated.translation import translate
-from hanse.federated.types import ServedType
+from hanse.federated.types import ServedType, Types
 from hanse.kube.cache import Change
 from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, namespace_of
 from hanse.kube.resources import NAMESPACES, Resource
@@ -26,8 +27,9 @@ from hanse.propagation.report import Report
 class FederatedDoor:
     """Federates objects of KubeFed's default types, and of those that FederatedTypeConfigs enable."""
 
-    def __init__(self, known: Knowledge | None = None) -> None:
-        self._known = known or Knowledge()
+    def __init__(self, known: Knowledge | None = None, forms: tuple[Form, ...] = FORMS) -> None:
+        """`forms` are those in which the host serves KubeFed's default types."""
+        self._known = known or Knowledge(Types(forms=forms))
         self._inputs = self._known.kinds
 
     @property

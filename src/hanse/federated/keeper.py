@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
+from hanse.api.kubefed.forms import FORMS, Form
 from hanse.api.kubefed.type_configs import parse_type_config
 from hanse.api.names import FINALIZER
 from hanse.federated.knowledge import TYPE_CONFIG_KINDS
@@ -48,8 +49,10 @@ def type_status(config: Obj) -> Obj:
 class TypeKeeper:
     """Holds every FederatedTypeConfig until its type is let go, and keeps its status."""
 
-    def __init__(self, host: Client) -> None:
+    def __init__(self, host: Client, forms: tuple[Form, ...] = FORMS) -> None:
+        """`forms` are those in which the host serves KubeFed's default types, which no config needs to name."""
         self._host = host
+        self._forms = forms
         self._configs = {resource: Cache(host, resource) for resource in TYPE_CONFIG_KINDS}
         self._controller: Controller[_Config] = Controller("federated types", self._reconcile, host.runtime)
 
@@ -69,7 +72,7 @@ class TypeKeeper:
 
     async def _reconcile(self, ref: _Config) -> float | None:
         config = self._configs[ref.resource].get(ref.key)
-        if config is None:
+        if config is None or not isinstance(config.get("spec"), dict):
             return None
         if is_deleting(config):
             return await self._let_go(ref, config)
@@ -89,7 +92,7 @@ class TypeKeeper:
 
     async def _is_held(self, config: Obj) -> bool:
         federated = parse_type_config(config).federated
-        if not needs_config(federated):
+        if not needs_config(federated, self._forms):
             return False
         try:
             listed = await self._host.list(federated)

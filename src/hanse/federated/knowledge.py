@@ -34,7 +34,7 @@ class Knowledge:
     def informed(self, objects: Mapping[Resource, Objects]) -> Knowledge:
         """Return what the objects of all input kinds say."""
         configs = [obj for kind in TYPE_CONFIG_KINDS for obj in _in_order(objects.get(kind))]
-        types = self.types if configs == self.types.configs else Types(configs)
+        types = self.types if configs == self.types.configs else Types(configs, self.types.forms)
         settings = {
             form.family: parse_config(_in_order(found)[0])
             for form in _FAMILIES

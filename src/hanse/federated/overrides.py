@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hanse.api.kubefed.objects import Change, ClusterOverrides, FieldProblem, Operation, Setting
+from hanse.federated.template import as_stored
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.patches.json_patch import JsonPatchError, apply_json_patch, json_patch_between
 from hanse.kube.patches.merge_patch import apply_merge_patch
@@ -26,7 +27,8 @@ def overrides_of(
 ) -> tuple[Override, ...]:
     """Return the patch of each cluster, or the sentence that says why it has none.
 
-    Whatever overrides make of labels, every copy carries the `label`.
+    They change the template as it is written, and the patches what a server makes of it. Whatever overrides make of
+    labels, every copy carries the `label`.
     """
     if isinstance(written, FieldProblem):
         return (Override(ClusterTerm(), (), str(written)),)
@@ -69,7 +71,7 @@ def _override(entry: ClusterOverrides, template: Obj, label: str) -> Override:
         if dig(changed, *path) != dig(template, *path):
             sentence = f"{entry.path} changes {'.'.join(path)}, which is the same in every cluster"
             return Override(term, (), sentence)
-    return Override(term, tuple(json_patch_between(template, _labelled(changed, label))))
+    return Override(term, tuple(json_patch_between(as_stored(template), as_stored(_labelled(changed, label)))))
 
 
 class _Unfit(Exception):
@@ -87,8 +89,15 @@ def _changed(obj: Obj, change: Change, where: str) -> Obj:
             try:
                 found: Obj = apply_json_patch(obj, [step])
             except JsonPatchError as error:
-                raise _Unfit(f"{where} does not fit the template: {error}") from None
+                raise _Unfit(f"{where} does not fit the template: {error}{_advice(path)}") from None
             return found
+
+
+def _advice(path: str) -> str:
+    """Say what to write instead where the template never has what is to be changed."""
+    # A template's own annotations stay behind, so that there is no map to add one to.
+    parent = "/metadata/annotations"
+    return f"; add {parent} with a map of them" if path.startswith(f"{parent}/") else ""
 
 
 def _set(obj: Any, path: tuple[str, ...], value: Any, where: str) -> Obj:

@@ -72,7 +72,7 @@ def _code(row: Row, verdict: Verdict | None) -> str | None:
 def _synced(row: Row, wanted: Obj) -> str:
     if row.observed is None:
         return "CreationTimedOut"
-    return "" if rendered_digest(row.observed) == rendered_digest(wanted) else "UpdateTimedOut"
+    return "" if row.shared or rendered_digest(row.observed) == rendered_digest(wanted) else "UpdateTimedOut"
 
 
 def _status(source: Obj, reason: str, message: str, clusters: list[Obj], now: str) -> Obj:

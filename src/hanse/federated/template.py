@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 
 from hanse.kube.manifest import Key, Obj, dig
 from hanse.kube.patches.merge_patch import apply_merge_patch
-from hanse.kube.resources import SERVICES, Resource
+from hanse.kube.resources import SECRETS, SERVICES, Resource
 from hanse.propagation.intent import Problem
 from hanse.propagation.scale import WORKLOAD, Path
 
@@ -50,6 +51,16 @@ def retained(target: Resource, manifest: Obj, *, replicas: bool) -> tuple[Path, 
     """
     paths = _ADDRESSES if target == SERVICES else (WORKLOAD.replicas,) if replicas else ()
     return tuple(path for path in paths if dig(manifest, *path) is not None)
+
+
+def as_stored(manifest: Obj) -> Obj:
+    """Return a manifest as a server keeps it where that is not as it is written: a Secret's texts in its data."""
+    texts = manifest.get("stringData")
+    if manifest["kind"] != SECRETS.kind or not isinstance(texts, dict):
+        return manifest
+    encoded = {name: b64encode(str(text).encode()).decode() for name, text in texts.items()}
+    kept = {name: value for name, value in manifest.items() if name != "stringData"}
+    return {**kept, "data": {**(manifest.get("data") or {}), **encoded}}
 
 
 def runs_pods(manifest: Obj) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from hanse.api.kubefed.forms import (
     FORM_D,
@@ -60,9 +61,10 @@ class ServedType:
         return key if self.target.namespaced else Key("", key.name)
 
 
-def _default_types() -> tuple[ServedType, ...]:
-    """Return the kinds that are federated without being enabled, in every form that had them."""
-    return tuple(_default(form, target) for form in FORMS for target in default_targets(form))
+@cache
+def _default_types(forms: tuple[Form, ...]) -> tuple[ServedType, ...]:
+    """Return the kinds that are federated without being enabled, in every one of the forms that had them."""
+    return tuple(_default(form, target) for form in forms for target in default_targets(form))
 
 
 class Types:
@@ -71,9 +73,11 @@ class Types:
     A config that is being deleted takes its type with it, but for those that need none.
     """
 
-    def __init__(self, configs: Sequence[Obj] = ()) -> None:
+    def __init__(self, configs: Sequence[Obj] = (), forms: tuple[Form, ...] = FORMS) -> None:
+        """`forms` are those whose kinds need no config; of others only what a config names is federated."""
         self.configs = configs
-        self.by_source = {each.source: each for each in _DEFAULTS}
+        self.forms = forms
+        self.by_source = {each.source: each for each in _default_types(forms)}
         for config in configs:
             self._take(config)
         self._by_gvk = {
@@ -90,6 +94,9 @@ class Types:
         return self._by_gvk[gvk(source)]
 
     def _take(self, config: Obj) -> None:
+        if not isinstance(config.get("spec"), dict):
+            # A host that took it before its kind had a schema may have one that says nothing.
+            return
         read = parse_type_config(config)
         # The first forms name a Namespace as its own template, of which everything is known.
         if read.federated.kind == read.target.kind:
@@ -100,9 +107,9 @@ class Types:
             self.by_source[read.federated] = replace(_configured(read), leaving=True)
 
 
-def needs_config(resource: Resource) -> bool:
+def needs_config(resource: Resource, forms: tuple[Form, ...] = FORMS) -> bool:
     """Tell whether objects of a federated kind are looked after only because a FederatedTypeConfig says so."""
-    return all(each.source != resource for each in _DEFAULTS)
+    return all(each.source != resource for each in _default_types(forms))
 
 
 def _default(form: Form, target: Resource) -> ServedType:
@@ -127,6 +134,3 @@ def _configured(config: FederatedType) -> ServedType:
         propagates=config.propagates,
         collects_status=config.collects_status,
     )
-
-
-_DEFAULTS = _default_types()

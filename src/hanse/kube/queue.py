@@ -40,6 +40,10 @@ class WorkQueue(Generic[K]):
     def __len__(self) -> int:
         return len(self._dirty)
 
+    def __contains__(self, key: object) -> bool:
+        """Tell whether a key waits for a worker or is being looked at; one that is due later does not count."""
+        return key in self._dirty or key in self._working
+
     def add(self, key: K) -> None:
         """Have a key looked at as soon as a worker is free; adding it twice is adding it once."""
         if key in self._dirty:

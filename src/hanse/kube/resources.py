@@ -21,6 +21,14 @@ class Resource:
     short_names: tuple[str, ...] = field(default=(), compare=False)
     singular: str = field(default="", compare=False)
     categories: tuple[str, ...] = field(default=(), compare=False)
+    _hash: int = field(default=0, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Kinds are in the keys of every queue and cache: the hash is taken far more often than kinds are made.
+        object.__setattr__(self, "_hash", hash((self.group, self.version, self.plural)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def api_version(self) -> str:

@@ -73,10 +73,7 @@ class NativeDoor:
 
     def informed(self, inputs: Inputs) -> NativeDoor:
         """Return the door that follows these policies and federates these kinds."""
-        policies = read_policies(obj for resource in _POLICIES for obj in inputs[resource].values())
-        taught = [parse_federated_kind(obj) for obj in inputs.get(FEDERATED_KINDS, {}).values()]
-        ordered = sorted(taught, key=lambda each: each.resource.group_resource)
-        return NativeDoor(self._kinds, policies, ordered, self._teachings)
+        return NativeDoor(self._kinds, *read_inputs(inputs), self._teachings)
 
     def affected(self, _resource: Resource, _change: Change) -> Affected:
         """Say that a policy or a kind may speak of any object."""
@@ -177,6 +174,13 @@ class NativeDoor:
     def marks(self, source: Obj, report: Report | None) -> Mark | None:
         """Say which other object has to know of this one: the workload that an autoscaler scales."""
         return scaling_mark(source, report) if self._by_gvk.get(gvk(source)) == AUTOSCALERS else None
+
+
+def read_inputs(inputs: Inputs) -> tuple[Policies, Sequence[FederatedKind]]:
+    """Read what says of plain objects where they go, and what of their kinds."""
+    policies = read_policies(obj for resource in _POLICIES for obj in inputs[resource].values())
+    taught = [parse_federated_kind(obj) for obj in inputs.get(FEDERATED_KINDS, {}).values()]
+    return policies, sorted(taught, key=lambda each: each.resource.group_resource)
 
 
 def _lessons(

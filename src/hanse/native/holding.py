@@ -7,7 +7,7 @@ held that nobody would let go again. What is created while none runs can be dele
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from hanse.api.names import FEDERATE_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.kube.resources import SECRETS, SERVICE_ACCOUNTS, Resource
@@ -19,13 +19,14 @@ _LOOKED_AT = frozenset({SECRETS, SERVICE_ACCOUNTS})
 _FURNITURE = ("kubernetes", "kube-root-ca.crt")
 
 
-def held_at_birth(disabled: Collection[Resource] = ()) -> str:
-    """Return the CEL expression for the new objects that are given the finalizer by admission."""
-    kinds = [
-        f"{kind.group}/{kind.plural}"
-        for kind in DEFAULT_KINDS
-        if kind.namespaced and kind not in _LOOKED_AT and kind not in disabled
-    ]
+def held_by_default(disabled: Collection[Resource] = ()) -> list[Resource]:
+    """Return the kinds of plain objects of which admission may tell those that the engine takes up."""
+    return [kind for kind in DEFAULT_KINDS if kind.namespaced and kind not in _LOOKED_AT and kind not in disabled]
+
+
+def held_at_birth(held: Iterable[Resource]) -> str:
+    """Return the CEL expression for the new objects that are given the finalizer by admission, of these kinds."""
+    kinds = [f"{kind.group}/{kind.plural}" for kind in held]
     metadata = "object.metadata"
     taken_out = (
         f"has({metadata}.annotations) && '{FEDERATE_ANNOTATION}' in {metadata}.annotations "

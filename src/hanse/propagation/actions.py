@@ -102,7 +102,8 @@ async def _apply(client: Client, resource: Resource, key: Key, manifest: Obj, ob
 
 async def _renumber(client: Client, resource: Resource, key: Key, uid: str, patch: Obj) -> Obj | None:
     try:
-        return await client.patch(resource, key.name, {**patch, "metadata": {"uid": uid}}, key.namespace)
+        exactly = {**patch, "metadata": {**patch.get("metadata", {}), "uid": uid}}
+        return await client.patch(resource, key.name, exactly, key.namespace)
     except NotFound:
         return None
 

@@ -160,11 +160,12 @@ class Agent:
         self._works.remember(written)
 
     def _answer_to(self, ref: Ref, work: Obj, observation: Observation) -> Answer:
-        before = answer_of(work)
+        before, wish = answer_of(work), self._desk.wanted(self.name, ref)
         return Answer(
             generation=self._taken.get(ref, 0),
             trouble=self._desk.trouble(self.name, ref),
-            confirmed=self.name in self._desk.confirmed(ref),
+            reason=self._desk.reason(self.name, ref),
+            confirmed=wish is not None and self.name in self._desk.confirmed(ref, wish.source_uid),
             # What cannot be seen at the moment is as it was.
             copy=told_copy(observation.copy) if observation.seen else before.copy,
         )
@@ -196,8 +197,9 @@ class Agent:
     def _entries(self, kinds: Iterable[Resource]) -> Iterable[Obj]:
         for resource in kinds:
             entry = kind_entry(resource) | {"seen": resource in self._told}
-            refusal = self._sees(resource).refusal
-            yield entry | ({"refusal": refusal} if refusal else {})
+            view = self._sees(resource)
+            unserved = {"unserved": True} if view.unserved else {}
+            yield entry | ({"refusal": view.refusal} if view.refusal else {}) | unserved
 
     def _sees(self, resource: Resource) -> Observation:
         """Return whether a kind can be seen at all."""

@@ -8,17 +8,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hanse.api.names import FINALIZER
+from hanse.kube.manifest import Obj, finalizers_of, is_deleting, uid_of
+from hanse.propagation.door import Door
 from hanse.propagation.intent import Ref
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """That a source has to do with a target: since when, whether before those that came first, and whether it goes."""
+    """That a source has to do with a target: since when, whether before those that came first, and whether it goes.
+
+    One that is `resting` keeps what it has, and takes nothing more.
+    """
 
     uid: str
     since: str
     supersedes: bool = False
     going: bool = False
+    resting: bool = False
+
+
+def claim_of(door: Door, source: Obj) -> Claim | None:
+    """Return what a source has to do with its target; None for one that is not federated and never was."""
+    admitted = door.admits(source)
+    if not admitted and FINALIZER not in finalizers_of(source):
+        return None
+    going = is_deleting(source) or door.lets_go(source)
+    return Claim(
+        uid_of(source),
+        source["metadata"].get("creationTimestamp", ""),
+        supersedes=door.supersedes(source),
+        going=going,
+        resting=not admitted and not going,
+    )
 
 
 class Claims:
@@ -29,13 +51,16 @@ class Claims:
         self._targets: dict[Ref, Ref] = {}
 
     def stake(self, source: Ref, target: Ref, claim: Claim) -> bool:
-        """Note what a source has to do with a target; says whether that changes who speaks for it."""
-        if self._targets.get(source) not in (None, target):
-            self.drop(source)
-        before = self.holder(target)
+        """Note what a source has to do with a target; says whether that is news to the others.
+
+        It is where another one speaks for the target now, or where a copy may be marked as a source's that it knew
+        nothing of. A source that had to do with another target has to be dropped first.
+        """
+        claims = self._claims.setdefault(target, {})
+        before, known = self.holder(target), claims.get(source)
         self._targets[source] = target
-        self._claims.setdefault(target, {})[source] = claim
-        return self.holder(target) != before
+        claims[source] = claim
+        return self.holder(target) != before or known is None or known.uid != claim.uid
 
     def drop(self, source: Ref) -> Ref | None:
         """Note that a source has to do with nothing any more; returns what it had to do with."""
@@ -50,6 +75,10 @@ class Claims:
     def sources(self) -> list[Ref]:
         """Return every source."""
         return list(self._targets)
+
+    def target(self, source: Ref) -> Ref | None:
+        """Return what a source has to do with."""
+        return self._targets.get(source)
 
     def of(self, target: Ref) -> list[Ref]:
         """Return every source of a target."""
@@ -68,6 +97,13 @@ class Claims:
             return claim.going, not claim.supersedes, claim.since, str(source)
 
         return min(claims, key=rank)
+
+    def heir(self, source: Ref, target: Ref) -> Ref | None:
+        """Return the source to which one that goes leaves its copies; None where it has to see to them itself."""
+        holder = self.holder(target)
+        if holder is None or holder == source or self._claims[target][holder].resting:
+            return None
+        return holder
 
     def claim(self, source: Ref) -> Claim | None:
         """Return what was noted of a source."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from hanse.api.plain_kinds import CLAIMS
 from hanse.placement.ask import Company, Placement
-from hanse.propagation.comparison import Kept, Present, Wanted
+from hanse.propagation.comparison import Kept, Present, Wanted, is_copy
 from hanse.propagation.dependencies import Need
 from hanse.propagation.intent import Follows, Intent, Ref
 from hanse.propagation.planning import UNSEEN, Observation, Planned
@@ -48,7 +48,12 @@ def stand_of(
 ) -> Stand:
     """Say where a workload is or shall be: what it leaves, it has left only once it was seen to be gone."""
     there = {name for name, wish in wanted.items() if isinstance(wish, Present | Kept)}
-    there |= {name for name, each in observed.items() if each.copy is not None and owned_by(each.copy, source_uid)}
+    there |= {
+        name
+        for name, each in observed.items()
+        if each.copy is not None
+        and (owned_by(each.copy, source_uid) or ((wish := wanted.get(name)) is not None and is_copy(wish, each.copy)))
+    }
     unknown = {name for name in clusters if not observed.get(name, UNSEEN).seen}
     return Stand(frozenset(there), frozenset(unknown - there))
 

@@ -11,9 +11,12 @@ from typing import Any
 
 from hanse.api.names import MANAGED_LABELS, OWNER_ANNOTATION
 from hanse.kube.manifest import Obj, annotations_of, dig, is_deleting, labels_of, uid_of, version_of
+from hanse.kube.quantities import parse_quantity
 from hanse.kube.schemas import Schema
 from hanse.propagation.rendering import owned_by, rendered_digest
 from hanse.propagation.revision import revised
+
+_QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,10 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A member shall keep its copy of that source as it is, but for these numbers (each with its path)."""
+    """A member shall keep its copy of that source as it is, but for these numbers (each with its path).
+
+    A copy that the source inherits is marked as its own.
+    """
 
     source_uid: str
     numbers: tuple[tuple[tuple[str, ...], int], ...] = ()
@@ -100,7 +106,7 @@ class Revise:
 
 @dataclass(frozen=True, slots=True)
 class Renumber:
-    """Change some numbers of exactly this object, and nothing else of it."""
+    """Change some numbers of exactly this object, or whose copy it is, and nothing else of it."""
 
     uid: str
     patch: Obj
@@ -186,6 +192,8 @@ def _renumber(kept: Kept, observed: Obj | None) -> Renumber | None:
     if observed is None or not is_copy(kept, observed) or is_deleting(observed):
         return None
     patch: Obj = {}
+    if annotations_of(observed)[OWNER_ANNOTATION] != kept.source_uid:
+        patch["metadata"] = {"annotations": {OWNER_ANNOTATION: kept.source_uid}}
     for path, number in kept.numbers:
         if dig(observed, *path) != number:
             inner = patch
@@ -213,7 +221,7 @@ def _covers_fields(observed: Obj, rendered: Obj, schema: Schema | None) -> bool:
         if isinstance(value, dict | list):
             if not covers(have, value, None if schema is None else schema.child(name)):
                 return False
-        elif not _is_same(have, value):
+        elif not _is_same(have, value) and not _is_same_amount(have, value, schema and schema.child(name)):
             return False
     return True
 
@@ -222,6 +230,16 @@ def _is_same(observed: Any, rendered: Any) -> bool:
     if rendered is None:
         return True
     return bool(observed == rendered) and isinstance(observed, bool) == isinstance(rendered, bool)
+
+
+def _is_same_amount(observed: Any, rendered: Any, schema: Schema | None) -> bool:
+    """Tell whether two quantities are the same amount: a server keeps 1024Mi as 1Gi."""
+    if schema is None or schema.name != _QUANTITY:
+        return False
+    try:
+        return parse_quantity(observed) == parse_quantity(rendered)
+    except ValueError:
+        return False
 
 
 def _covers_list(observed: Any, rendered: list[Any], schema: Schema | None) -> bool:

@@ -18,6 +18,8 @@ class Doors:
         self._doors = tuple(doors)
         self._by_kind: dict[Resource, Door] = {}
         self._by_target: dict[Resource, list[Resource]] = {}
+        self._inputs = tuple(dict.fromkeys(kind for door in self._doors for kind in door.inputs))
+        self._is_input = frozenset(self._inputs)
         for door in self._doors:
             for kind in door.resources:
                 if self._by_kind.setdefault(kind, door) is door:
@@ -36,7 +38,11 @@ class Doors:
     @property
     def inputs(self) -> Sequence[Resource]:
         """The kinds that say what sources mean."""
-        return list(dict.fromkeys(kind for door in self._doors for kind in door.inputs))
+        return self._inputs
+
+    def is_input(self, kind: Resource) -> bool:
+        """Tell whether objects of a kind say what sources mean."""
+        return kind in self._is_input
 
     def informed(self, inputs: Inputs) -> Doors:
         """Return the doors that know these inputs."""

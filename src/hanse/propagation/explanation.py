@@ -43,10 +43,7 @@ def _explain_one(
     intent: Intent, planned: Planned, verdict: Verdict, observation: Observation, remedy: Remedy | None
 ) -> ClusterExplanation:
     copy = observation.copy
-    # A user's name is written as the user is called.
-    started = {text for _, text in intent.placement.forbidden}
-    sentences = [f"{reason if reason in started else _capital(reason)}." for reason in verdict.reasons]
-    sentences += _transition(intent, planned, verdict, observation)
+    sentences = [*reasons_of(intent, verdict), *_transition(intent, planned, verdict, observation)]
     if remedy is not None:
         sentences.append(f"{_capital(str(remedy))}.")
     return ClusterExplanation(
@@ -63,11 +60,30 @@ def _summary(intent: Intent, observation: Observation) -> str:
         return "cannot be asked"
     if observation.copy is None:
         return "nothing there"
-    if intent.replicas is None or intent.parts is not None:
+    if not counts_replicas(intent):
         return "has it"
     replicas = intent.scale.asked(observation.copy)
     available = intent.scale.available_in(observation.copy)
     return f"{replicas} replicas, {available} available"
+
+
+def reasons_of(intent: Intent, verdict: Verdict) -> list[str]:
+    """Say why a cluster is to have what it is to have, whatever it has now."""
+    # A user's name is written as the user is called.
+    started = {text for _, text in intent.placement.forbidden}
+    sentences = [f"{reason if reason in started else _capital(reason)}." for reason in verdict.reasons]
+    return sentences + _overridden(intent, verdict)
+
+
+def _overridden(intent: Intent, verdict: Verdict) -> list[str]:
+    """Say what a cluster gets differently because an override names it."""
+    named = (override for override in intent.overrides if verdict.cluster in (override.clusters.names or ()))
+    paths = dict.fromkeys(operation["path"] for override in named for operation in override.patch)
+    # What marks copies for tools of other systems is no difference that anybody asked for, and divided replicas count
+    # before those of an override.
+    divided = "/" + "/".join(intent.scale.replicas) if intent.replicas is not None else ""
+    told = [path for path in paths if path != divided and not path.startswith("/metadata/labels")]
+    return [f"Overrides change {', '.join(told)}."] if told and verdict.chosen else []
 
 
 def _transition(intent: Intent, planned: Planned, verdict: Verdict, observation: Observation) -> list[str]:
@@ -96,6 +112,13 @@ def _transition(intent: Intent, planned: Planned, verdict: Verdict, observation:
     if rendered_digest(copy) != rendered_digest(wanted.manifest):
         return ["Its copy is being brought up to date."]
     return []
+
+
+def counts_replicas(intent: Intent) -> bool:
+    """Tell whether replicas say how much of an object a cluster has: those that divide, or those of its template."""
+    return intent.parts is None and (
+        intent.replicas is not None or dig(intent.template, *intent.scale.replicas) is not None
+    )
 
 
 def source_summary(source: Obj, intent: Intent) -> str:

@@ -62,11 +62,16 @@ class Following:
             self._needs.pop(user, None)
             self._stands.pop(user, None)
             self._waiting_since.pop(user, None)
+        looked_at = False
         for ref in touched:
-            self._lead_changed(ref, led=ref in led)
+            looked_at |= self._lead_changed(ref, led=ref in led)
             if not self._users.get(ref):
                 self._users.pop(ref, None)
                 del self._asked[ref]
+        if not self.concerns(user):
+            self._stands.pop(user, None)
+        elif user not in self._stands and not looked_at:
+            self._bells.decide(user)
 
     def forget(self, ref: Ref) -> None:
         """Leave an object out that is gone: whatever it named, and whatever waits for it."""
@@ -166,16 +171,20 @@ class Following:
         """Tell whether where an object goes depends on those that name it."""
         return ref in self._always or self._asked[ref] > 0
 
-    def _lead_changed(self, ref: Ref, *, led: bool) -> None:
+    def _lead_changed(self, ref: Ref, *, led: bool) -> bool:
+        """Look at what depends on whether an object leads; says whether those who name it had to be looked at."""
         leads = self._leads(ref)
         if leads or led:
             self._company_changed(ref)
+        if leads == led:
+            return False
         for user in self._users_of(ref):
             if leads and user not in self._stands:
                 self._bells.decide(user)
             elif not self.concerns(user):
                 # It may move unnoted from now on.
                 self._stands.pop(user, None)
+        return True
 
     def _company_changed(self, ref: Ref) -> None:
         self._stale.add(ref)

@@ -23,7 +23,8 @@ class HostWriter:
             written = await self._host.update(ref.resource, obj, subresource=subresource)
         except NotFound:
             return None
-        self._sources.remember(ref, written)
+        # A status says what was decided already, so nothing is to be decided on it.
+        self._sources.remember(ref, written, quietly=subresource == "status")
         written["metadata"].pop("managedFields", None)
         return written
 

@@ -45,6 +45,7 @@ class Intent:
     member is told and not put back. `inherits` are the uids of sources whose copies become this one's. `follows` says
     whether it goes where those are that name it, `health` what a copy lacks. `nowhere` says that somebody asked for
     it to be in no cluster, so that even the last copy goes. `warnings` are told although everything can be done.
+    `voices` are the objects beside the source that say where it goes: their authors have to be allowed that, too.
     """
 
     resource: Resource
@@ -66,6 +67,7 @@ class Intent:
     follows: Follows = Follows.NEVER
     nowhere: bool = False
     warnings: tuple[Problem, ...] = ()
+    voices: tuple[Obj, ...] = ()
 
     def without(self, refusals: Mapping[str, str]) -> Intent:
         """Return the intent of somebody who may not use these clusters; each has the sentence that says so."""
@@ -80,7 +82,11 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why an object cannot be translated; what it has in the members stays as it is."""
+    """Why an object cannot be translated; what it has in the members stays as it is.
+
+    One that is `expected` is told, and nobody has to do anything about it.
+    """
 
     reason: str
     message: str
+    expected: bool = False

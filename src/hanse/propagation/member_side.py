@@ -91,6 +91,10 @@ class MemberSide:
         """Look at one object soon."""
         self._controller.queue.add(ref)
 
+    def is_busy(self, ref: Ref) -> bool:
+        """Tell whether something has yet to be done for an object, or is being done."""
+        return ref in self._controller.queue
+
     def look_at_everything(self) -> None:
         """Look at every wish for this member soon, whatever pauses its keys and its watches are in."""
         self._wake()
@@ -109,9 +113,8 @@ class MemberSide:
         if cache.synced and cache.connected:
             return Observation(seen=True, copy=cache.get(ref.key))
         if _is_unserved(cache):
-            return Observation(
-                seen=False, refusal=f"it does not serve {ref.resource.kind} ({ref.resource.api_version})"
-            )
+            refusal = f"it does not serve {ref.resource.kind} ({ref.resource.api_version})"
+            return Observation(seen=False, refusal=refusal, unserved=True)
         blind_for = self._runtime.monotonic() - self._unseen_since[ref.resource]
         refusal = ""
         if blind_for >= _UNSEEN_SECONDS:
@@ -259,7 +262,7 @@ class MemberSide:
         try:
             written = None if action is None else await carry_out(action, self._client, ref.resource, ref.key)
         except (ApiError, Unreachable) as error:
-            self._desk.report(self.name, ref, str(error))
+            self._desk.report(self.name, ref, str(error), "UpdateFailed")
             raise
         if written is not None:
             self._caches[ref.resource].remember(written)
@@ -280,7 +283,7 @@ class MemberSide:
             raise
         self._desk.report(self.name, ref, "")
         if live is None or not is_copy(wanted, live):
-            self._desk.confirm(self.name, ref)
+            self._desk.confirm(self.name, ref, wanted)
             self._contested.pop(ref, None)
             self._taken.discard(ref)
             self._patience.forget(ref)
@@ -293,7 +296,7 @@ class MemberSide:
     def _is_gone(self, ref: Ref, wanted: Wanted) -> bool:
         """Tell whether the member has said that it has no copy, and has shown none since."""
         cache = self._caches[ref.resource]
-        if self.name not in self._desk.confirmed(ref) or not cache.synced:
+        if self.name not in self._desk.confirmed(ref, wanted.source_uid) or not cache.synced:
             return False
         return compare(wanted, cache.get(ref.key), None) is None
 

@@ -20,7 +20,7 @@ from hanse.propagation.candidates import ClusterIndex, candidate_of
 from hanse.propagation.comparison import DELETED, Absent, Kept, Present, Released, Removal, Wanted
 from hanse.propagation.intent import Intent
 from hanse.propagation.parts import Parted, Scene, part
-from hanse.propagation.rendering import owns, render
+from hanse.propagation.rendering import owned_by, owns, render
 from hanse.propagation.scale import Path
 from hanse.propagation.turns import Remembered, in_turn
 from hanse.propagation.waves import Wave
@@ -31,12 +31,14 @@ class Observation:
     """What is known of a source's copy in one cluster.
 
     `seen` is False while what the cluster has cannot be relied on: it has not told everything yet, or no changes arrive
-    from it. `refusal` says why that has lasted so long that one goes on without it.
+    from it. `refusal` says why that has lasted so long that one goes on without it; where the cluster is `unserved`
+    with the kind, it can have no copy.
     """
 
     seen: bool
     copy: Obj | None = None
     refusal: str = ""
+    unserved: bool = False
 
 
 UNSEEN = Observation(seen=False)
@@ -92,6 +94,7 @@ def plan(
     chosen = decision.chosen()
     # Whatever a cluster holds that cannot be counted on is left alone.
     uncounted = {verdict.cluster for verdict in decision.verdicts if verdict.keep}
+    elsewhere = sum(intent.scale.asked(copy) for name in uncounted if (copy := _own(intent, observed.get(name))))
     copies = {name: copy for name, copy in copies.items() if name not in uncounted}
     silent = tuple(cluster.name for cluster in clusters if not observed.get(cluster.name, UNSEEN).seen)
     scene = Scene(fleet, intent.placement, decision, state, copies, silent, blind, str(intent.key))
@@ -100,18 +103,24 @@ def plan(
     step = _Step(
         intent,
         scene,
-        counts=_replicas_now(intent, decision, copies, steady=blind or hold),
+        counts=_replicas_now(intent, decision, copies, elsewhere, steady=blind or hold, blind=blind),
         parted=part(intent.parts, scene) if intent.parts is not None else None,
         patches=_patches(intent, fleet),
         refused=_refused(intent, fleet),
         stays=_staying(intent, chosen, copies, observed),
         hold=hold,
+        inherited=_inherited(intent, observed, refusals),
     )
     planned = step.planned(None if blind else _leaving(intent, decision, copies))
     if intent.placement.rollout is None:
         return planned
     unseen = [name for name in chosen if name in silent]
     return _in_turn(intent, planned, fleet, copies, unseen=unseen, memory=memory or Remembered(), now=now)
+
+
+def _own(intent: Intent, observation: Observation | None) -> Obj | None:
+    copy = observation.copy if observation is not None else None
+    return copy if copy is not None and owns(intent, copy) else None
 
 
 def _copies(intent: Intent, observed: Mapping[str, Observation], refusals: Mapping[str, str]) -> dict[str, Obj]:
@@ -123,6 +132,18 @@ def _copies(intent: Intent, observed: Mapping[str, Observation], refusals: Mappi
         and observation.copy is not None
         and owns(intent, observation.copy)
         and not refusals.get(name)
+    }
+
+
+def _inherited(intent: Intent, observed: Mapping[str, Observation], refusals: Mapping[str, str]) -> set[str]:
+    """Return the clusters that can be asked and have a copy of a source from which this one inherits."""
+    return {
+        name
+        for name, observation in (observed.items() if intent.inherits else ())
+        if observation.seen
+        and observation.copy is not None
+        and not refusals.get(name)
+        and owned_by(observation.copy, "", intent.inherits)
     }
 
 
@@ -138,6 +159,7 @@ class _Step:
     refused: Mapping[str, str]
     stays: Collection[str]
     hold: bool
+    inherited: Collection[str] = ()
     plain: dict[int | None, Obj] = field(default_factory=dict)
 
     def planned(self, leaving: frozenset[str] | None) -> Planned:
@@ -152,7 +174,10 @@ class _Step:
                 # What it has stays; the others get theirs.
                 notes.append(f"the overrides for {verdict.cluster} do not apply: {error}")
                 spoiled[verdict.cluster] = str(error)
-                continue
+                wish = None
+            if wish is None and verdict.cluster in self.inherited:
+                # Whatever becomes of it later: the source that it comes from shall not have to wait for that.
+                wish = Kept(self.intent.source_uid, inherits=self.intent.inherits)
             if wish is not None:
                 wanted[verdict.cluster] = wish
         moments = [each.until for each in (decision, self.parted) if each is not None and each.until is not None]
@@ -306,23 +331,31 @@ def refusals_of(clusters: Sequence[Cluster], observed: Mapping[str, Observation]
     return {cluster.name: cluster.refusal or observed.get(cluster.name, UNSEEN).refusal for cluster in clusters}
 
 
-def _replicas_now(intent: Intent, decision: Decision, copies: Mapping[str, Obj], *, steady: bool) -> dict[str, int]:
+def _replicas_now(
+    intent: Intent, decision: Decision, copies: Mapping[str, Obj], elsewhere: int, *, steady: bool, blind: bool
+) -> dict[str, int]:
     """Return how many replicas each cluster shall be asked for now.
 
     In a `steady` federation what clusters hold stays as it is: while one of them cannot be relied on, the replicas that
-    seem to be missing may well be there.
+    seem to be missing may well be there. Of what must not run twice others then get no more than is surely missing,
+    and in a `blind` one, in which a cluster has yet to tell what it has, nothing. `elsewhere` is how many clusters hold
+    that cannot be counted on, and may well run them.
     """
     if intent.replicas is None or intent.parts is not None:
         return {}
     planned = {verdict.cluster: verdict.replicas or 0 for verdict in decision.verdicts if verdict.chosen}
+    wanted = sum(planned.values())
     if steady:
-        return planned | {name: intent.scale.asked(copy) for name, copy in copies.items()}
+        held_now = {name: intent.scale.asked(copy) for name, copy in copies.items()}
+        if not intent.placement.at_most_once:
+            return planned | held_now
+        planned = (dict.fromkeys(planned, 0) if blind else planned) | held_now
     held = {name: Holding(intent.scale.asked(copy), intent.scale.available_in(copy)) for name, copy in copies.items()}
     if not intent.placement.at_most_once:
         # What waits for room in a full cluster runs elsewhere already.
-        return next_replicas(sum(planned.values()) - sum(decision.overflow.values()), planned, held)
+        return next_replicas(wanted - sum(decision.overflow.values()), planned, held)
     running = {name: dig(copy, "status", "replicas", default=0) for name, copy in copies.items()}
-    return next_replicas_at_most(sum(planned.values()), planned, held, running)
+    return next_replicas_at_most(min(wanted, intent.replicas - elsewhere), planned, held, running)
 
 
 @dataclass(frozen=True, slots=True)

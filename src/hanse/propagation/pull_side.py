@@ -16,7 +16,7 @@ from hanse.kube.client import PatchType
 from hanse.kube.controller import Controller
 from hanse.kube.errors import AlreadyExists, Conflict, NotFound
 from hanse.kube.manifest import Obj, dig, name_of, uid_of, version_of
-from hanse.kube.resources import Resource
+from hanse.kube.resources import NAMESPACES, Resource
 from hanse.propagation.comparison import Absent, Released, Wanted
 from hanse.propagation.desk import Desk
 from hanse.propagation.intent import Ref
@@ -35,6 +35,8 @@ from hanse.propagation.works import (
 
 # A wish that is not repeated is looked at again: after a start it takes a while until all wishes are.
 _STANDING_SECONDS = 5.0
+# A namespace that has to go is looked at again once what is in it may have gone.
+_NEEDED_SECONDS = 10.0
 # A kind that nobody seems to use any more may only be one that a new control plane has yet to come to.
 _UNUSED_SECONDS = 60.0
 # A kind of which nothing reliable has been told for so long is done without.
@@ -54,6 +56,7 @@ class PullSide:
         self._kinds: list[Resource] = []
         self._ordering_since = self._runtime.monotonic()
         self._seen: frozenset[Resource] = frozenset()
+        self._unserved: frozenset[Resource] = frozenset()
         self._unseen_since: dict[Resource, float] = {}
         self._controller: Controller[Ref] = Controller(f"works of {member.name}", self._reconcile, self._runtime)
         self._orders: Controller[str] = Controller(f"agent of {member.name}", self._order, self._runtime, workers=1)
@@ -73,6 +76,12 @@ class PullSide:
         """Look at one object soon."""
         self._controller.queue.add(ref)
 
+    def is_busy(self, ref: Ref) -> bool:
+        """Tell whether the agent has yet to answer to the present wish for an object."""
+        work = self._work(ref)
+        unanswered = work is not None and wish_of(work) is not None and not is_current(work)
+        return unanswered or ref in self._controller.queue
+
     def look_at_everything(self) -> None:
         """Look at every wish for this member soon."""
         for ref in self._desk.refs():
@@ -88,7 +97,8 @@ class PullSide:
         copy = answer_of(work).copy if work is not None else None
         if self._works.synced and ref.resource in self._seen:
             return Observation(seen=True, copy=copy)
-        return Observation(seen=False, copy=copy, refusal=self._refusal(ref.resource))
+        refusal, unserved = self._refusal(ref.resource), ref.resource in self._unserved
+        return Observation(seen=False, copy=copy, refusal=refusal, unserved=unserved)
 
     async def run(self, changed: Callable[[Ref], None], view_changed: Callable[[Resource], None]) -> None:
         """Work until cancelled; `changed` hears of every change of a copy, `view_changed` of kinds seen or lost."""
@@ -117,6 +127,7 @@ class PullSide:
         """Take in which kinds the agent follows now."""
         told = self._pulse.told.get("kinds") or []
         seen = frozenset(kind_of(entry) for entry in told if entry.get("seen"))
+        self._unserved = frozenset(kind_of(entry) for entry in told if entry.get("unserved"))
         now = self._runtime.monotonic()
         differing, self._seen = seen ^ self._seen, seen
         for resource in differing & self._unseen_since.keys():
@@ -149,11 +160,16 @@ class PullSide:
         wanted, work = self._desk.wanted(self.name, ref), self._work(ref)
         if wanted is None:
             return await self._let_be(ref, work) if work is not None else None
-        done = isinstance(wanted, Absent | Released) and self.name in self._desk.confirmed(ref)
+        leaving = isinstance(wanted, Absent | Released)
+        done = leaving and self.name in self._desk.confirmed(ref, wanted.source_uid)
         if done and not is_managed(_copy_in(work)):
             # Only the desk has yet to forget it.
             await self._drop(work)
             return None
+        if leaving and ref.resource == NAMESPACES and self._desk.holds(self.name, ref.key.name):
+            # The agent knows what it was told of, and after a start that is not yet all that shall be there.
+            self._desk.report(self.name, ref, "it is still needed for what is in it", "WaitingForRemoval")
+            return _NEEDED_SECONDS
         if work is None or wish_of(work) != wanted:
             await self._write(ref, work, wanted)
             return None
@@ -162,9 +178,9 @@ class PullSide:
         return None
 
     def _take_in(self, ref: Ref, wanted: Wanted, answer: Answer) -> None:
-        self._desk.report(self.name, ref, answer.trouble)
+        self._desk.report(self.name, ref, answer.trouble, answer.reason)
         if answer.confirmed and isinstance(wanted, Absent | Released):
-            self._desk.confirm(self.name, ref)
+            self._desk.confirm(self.name, ref, wanted)
             self.enqueue(ref)
 
     async def _let_be(self, ref: Ref, work: Obj) -> float | None:

@@ -11,7 +11,7 @@ from hanse.api.clusters import Cluster
 from hanse.kube.manifest import Obj, uid_of
 from hanse.propagation.company import Stand, accompanied, final_stand, kept_from, stand_of
 from hanse.propagation.dependencies import NAMEABLE
-from hanse.propagation.door import Door
+from hanse.propagation.doors import Doors
 from hanse.propagation.following import Bells, Following
 from hanse.propagation.intent import Intent, Problem, Ref
 from hanse.propagation.planning import Observation, Planned
@@ -25,7 +25,7 @@ class Onlooker:
 
     def __init__(
         self,
-        door: Door,
+        doors: Doors,
         clusters: Sequence[Cluster],
         sources: Mapping[Ref, Obj],
         observed: Observations,
@@ -39,16 +39,16 @@ class Onlooker:
         """
         self._names = [cluster.name for cluster in clusters]
         self._known = sources.keys()
-        self._sources = {ref: obj for ref, obj in sources.items() if door.admits(obj)}
-        self._door = door
+        self._sources = {ref: obj for ref, obj in sources.items() if doors.of(ref.resource).admits(obj)}
+        self._doors = doors
         self._planning = planning
         self._observed = observed
         self._in_the_end = in_the_end
         self._following = Following(Bells(_nobody, _nobody))
         for ref, source in self._sources.items():
-            self._following.note(ref, door.needs(source))
+            self._following.note(ref, doors.of(ref.resource).needs(source))
         for ref, source in self._sources.items():
-            intent = door.translate(source) if ref.resource in NAMEABLE else None
+            intent = self._translated(ref, source) if ref.resource in NAMEABLE else None
             if isinstance(intent, Intent):
                 self._following.users_of(ref, intent.follows)
         for ref, source in self._sources.items():
@@ -63,15 +63,18 @@ class Onlooker:
         """Say what the pods of a workload will not find, where all that it names has been looked at."""
         for need in self._following.brings(ref):
             source = self._sources.get(need)
-            intent = self._door.translate(source) if source is not None else None
+            intent = self._translated(need, source) if source is not None else None
             if isinstance(intent, Intent):
                 users = self._following.users_of(need, intent.follows)
                 planned = self._planning(need, accompanied(intent, users, self._names))
                 self._following.decided(need, kept_from(planned, users))
         return self._following.lacks(ref, lambda need: need in self._known)
 
+    def _translated(self, ref: Ref, source: Obj) -> Intent | Problem:
+        return self._doors.of(ref.resource).translate(source)
+
     def _stand(self, ref: Ref, source: Obj) -> Stand:
-        intent, observed = self._door.translate(source), self._observed.get(ref, {})
+        intent, observed = self._translated(ref, source), self._observed.get(ref, {})
         if isinstance(intent, Problem):
             return stand_of(uid_of(source), {}, observed, self._names)
         planned = self._planning(ref, intent)

@@ -76,7 +76,7 @@ def _named(world: _World) -> tuple[str, _World] | None:
         rest = replace(term, excluded=tuple(other for other in term.excluded if other != name))
         return f"take {name} from the excluded clusters of the policy", _asking(world, rest)
     if term.names is not None and name not in term.names:
-        return f"add {name} to the clusters that the policy names", _asking(
+        return f"add {name} to the clusters that its policy or placement names", _asking(
             world, replace(term, names=(*term.names, name))
         )
     return None

@@ -17,7 +17,8 @@ class Row:
     """One cluster's part: what it shall have, what it was seen to have, what stands in the way.
 
     `live` is False for a cluster that cannot be asked; what it was last seen to have then counts for nothing.
-    `reason` is the trouble in one word, for those who sort by it.
+    `reason` is the trouble in one word, for those who sort by it. What is `shared` (a namespace) is the cluster's own
+    and is used as it is.
     """
 
     cluster: str
@@ -26,12 +27,15 @@ class Row:
     live: bool
     trouble: str = ""
     reason: str = ""
+    shared: bool = False
 
     @property
     def settled(self) -> bool:
         """Whether the cluster has, and its controllers have seen, exactly what it shall have."""
         if self.wanted is None:
             return self.observed is None
+        if self.shared:
+            return True
         if self.observed is None or rendered_digest(self.observed) != rendered_digest(self.wanted):
             return False
         seen = dig(self.observed, "status", "observedGeneration")

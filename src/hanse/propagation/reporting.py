@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 
 from hanse.propagation.comparison import Present
@@ -11,6 +12,12 @@ from hanse.propagation.planning import UNSEEN, Observation, Planned
 from hanse.propagation.rendering import owns
 from hanse.propagation.report import Report, Row
 
+# Members report a rollout pod by pod; the federation's status follows in steps of this size.
+STATUS_SECONDS = 0.3
+# While so many objects change within a second, getting them to the members comes first and their status follows later.
+_STORM = 20
+_STORM_SECONDS = 2.0
+_LONGEST_STORM_SECONDS = 10.0
 # A change that is still on its way to the members is worth telling only if it takes this long.
 UNSETTLED_SECONDS = 2.0
 
@@ -28,13 +35,16 @@ def rows_of(
         cluster, wanted = verdict.cluster, planned.wanted.get(verdict.cluster)
         observation = observed.get(cluster, UNSEEN)
         copy, spoiled = observation.copy, planned.spoiled.get(cluster, "")
+        own = copy is not None and owns(intent, copy)
+        shared = copy is not None and not own and isinstance(wanted, Present) and wanted.shared
         yield Row(
             cluster=cluster,
             wanted=wanted.manifest if isinstance(wanted, Present) else None,
-            observed=copy if copy is not None and owns(intent, copy) else None,
+            observed=copy if own or shared else None,
             live=not refusals.get(cluster) and not intent.forbids(cluster),
             trouble=spoiled or desk.trouble(cluster, target) or observation.refusal,
             reason="ApplyOverridesFailed" if spoiled else desk.reason(cluster, target),
+            shared=shared,
         )
 
 
@@ -54,3 +64,33 @@ class Settling:
     def forget(self, ref: Ref) -> None:
         """Forget a source that has settled, or is gone."""
         self._since.pop(ref, None)
+
+
+class Pace:
+    """Says how soon a status is looked at and told: in small steps, or after the storm while much changes at once."""
+
+    def __init__(self) -> None:
+        self._decided: deque[float] = deque(maxlen=_STORM)
+        self._held_since: dict[Ref, float] = {}
+
+    def decided(self, now: float) -> None:
+        """Note that a source was decided on."""
+        self._decided.append(now)
+
+    def seconds(self, now: float) -> float:
+        """Return how long a look at a status waits for more to happen."""
+        return _STORM_SECONDS if self._is_storm(now) else STATUS_SECONDS
+
+    def hold(self, ref: Ref, now: float) -> float:
+        """Return how long a status that could be told waits for the end of the storm; 0 where it waits no longer."""
+        if self._is_storm(now) and now - self._held_since.setdefault(ref, now) < _LONGEST_STORM_SECONDS:
+            return 1.0
+        self._held_since.pop(ref, None)
+        return 0.0
+
+    def forget(self, ref: Ref) -> None:
+        """Forget a source that is gone."""
+        self._held_since.pop(ref, None)
+
+    def _is_storm(self, now: float) -> bool:
+        return len(self._decided) == _STORM and now - self._decided[0] < 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from hanse.api.names import FINALIZER
 from hanse.kube.cache import Cache, Change, Handler
@@ -26,6 +26,7 @@ class Sources:
         self._running: dict[Resource, asyncio.Task[None]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._unseen: set[Resource] = set()
+        self._within: dict[str, set[Ref]] = {}
 
     @property
     def kinds(self) -> list[Resource]:
@@ -36,6 +37,8 @@ class Sources:
         """Follow exactly these kinds from now on; returns those that are no longer followed."""
         gone = self._caches.keys() - set(kinds)
         for kind in gone:
+            for ref in self.refs(kind):
+                self._leaves(ref)
             del self._caches[kind]
             self._unseen.discard(kind)
             if task := self._running.pop(kind, None):
@@ -61,7 +64,21 @@ class Sources:
             self._running[kind] = self._tasks.create_task(self._caches[kind].run())
 
     def _following(self, kind: Resource) -> Handler:
-        return lambda change: self._changed(kind, change)
+        def changed(change: Change) -> None:
+            if change.new_bytes is None:
+                self._leaves(Ref(kind, change.key))
+            elif change.old_bytes is None:
+                self._within.setdefault(change.key.namespace, set()).add(Ref(kind, change.key))
+            self._changed(kind, change)
+
+        return changed
+
+    def _leaves(self, ref: Ref) -> None:
+        namespace = ref.key.namespace
+        if (within := self._within.get(namespace)) is not None:
+            within.discard(ref)
+            if not within:
+                del self._within[namespace]
 
     async def wait_seen(self) -> None:
         """Wait for a complete list of every kind that the host serves."""
@@ -94,6 +111,14 @@ class Sources:
         }
         return not self._unseen
 
+    def seen(self, kinds: Collection[Resource]) -> bool:
+        """Tell whether of some kinds everything is known."""
+        return self.complete() or self._unseen.isdisjoint(kinds)
+
+    def within(self, namespace: str) -> Collection[Ref]:
+        """Return every source object in a namespace."""
+        return self._within.get(namespace, ())
+
     def refs(self, kind: Resource) -> list[Ref]:
         """Return every source object of a kind."""
         cache = self._caches.get(kind)
@@ -106,15 +131,9 @@ class Sources:
 
     def hold(self, namespace: str) -> bool:
         """Tell whether the engine holds anything in a namespace, or may: a kind has not been seen yet."""
-        for kind, cache in self._caches.items():
-            if not cache.synced:
-                if _is_unserved(cache):
-                    continue
-                return True
-            for ref in self.refs(kind):
-                if ref.key.namespace == namespace and FINALIZER in finalizers_of(self.get(ref) or _NOTHING):
-                    return True
-        return False
+        if any(not cache.synced and not _is_unserved(cache) for cache in self._caches.values()):
+            return True
+        return any(FINALIZER in finalizers_of(self.get(ref) or _NOTHING) for ref in self.within(namespace))
 
 
 class _View(Mapping[Key, Obj]):

@@ -34,11 +34,12 @@ _UNTOLD_METADATA = ("managedFields", "resourceVersion", "selfLink")
 class Answer:
     """What a cluster says of one Work: of which version of the wish, what stands in the way, and what it has.
 
-    `confirmed` says that it was asked and has no copy any more.
+    `reason` is the trouble in one word. `confirmed` says that it was asked and has no copy any more.
     """
 
     generation: int = 0
     trouble: str = ""
+    reason: str = ""
     confirmed: bool = False
     copy: Obj | None = None
 
@@ -125,6 +126,8 @@ def work_status(answer: Answer) -> Obj:
     status: Obj = {"observedGeneration": answer.generation}
     if answer.trouble:
         status["trouble"] = answer.trouble
+    if answer.reason:
+        status["reason"] = answer.reason
     if answer.confirmed:
         status["confirmed"] = True
     if answer.copy is not None:
@@ -138,6 +141,7 @@ def answer_of(work: Obj) -> Answer:
     return Answer(
         generation=int(status.get("observedGeneration") or 0),
         trouble=str(status.get("trouble") or ""),
+        reason=str(status.get("reason") or ""),
         confirmed=bool(status.get("confirmed")),
         copy=status.get("copy"),
     )

@@ -6,8 +6,8 @@ No control plane runs: what the members have is written by hand, as the engine w
 import pytest
 import yaml
 
+from hanse.cli.rehearsal import Federation, fleet
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS
-from hanse.native.rehearsal import Federation, fleet
 from tests.component.served_federation import ServedFederation
 
 MEMBERS = ("east", "west")

@@ -226,9 +226,15 @@ def test_a_federated_object_becomes_a_plain_one_and_a_policy(federation):
     assert answer.exit_code == 0, answer.output
     assert read(federation, resource, "back") is None
     plain = read(federation, DEPLOYMENTS, "back")
-    assert plain["spec"]["replicas"] == 3
+    assert plain["spec"]["replicas"] == 8
     assert annotations_of(plain) == {ADOPT_ANNOTATION: "true"}
     policy = read(federation, PLACEMENT_POLICIES, "deployment-back")
     assert policy["spec"]["clusters"] == {"names": ["cluster2", "cluster1"]}
-    assert policy["spec"]["division"] == {"type": "Duplicated"}
-    assert {"op": "replace", "path": "/spec/replicas", "value": 5} in policy["spec"]["overrides"][0]["patches"]
+    shares = policy["spec"]["division"]["clusters"]
+    assert {name: share["minReplicas"] for name, share in shares.items()} == {"cluster1": 3, "cluster2": 5}
+    patches = policy["spec"]["overrides"][0]["patches"]
+    assert {
+        "op": "replace",
+        "path": "/spec/template/spec/containers/0/image",
+        "value": "nginx:1.17.0-alpine",
+    } in patches

@@ -12,12 +12,12 @@ import yaml
 
 from hanse.api.clusters import CLUSTERS
 from hanse.cli.following import Followed
+from hanse.cli.rehearsal import Federation, fleet
 from hanse.clusters.joining import join, joining_manifests
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import owner_reference
 from hanse.kube.reflector import Scope
 from hanse.kube.resources import DEPLOYMENTS, EVENTS, PODS, REPLICASETS
-from hanse.native.rehearsal import Federation, fleet
 from tests.component.served_federation import ServedFederation
 
 MEMBERS = ("east", "west")

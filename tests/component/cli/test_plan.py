@@ -5,8 +5,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from hanse.api.kubefed.forms import FORM_A
 from hanse.cli.explain import command as explain
 from hanse.cli.plan import command as plan
+from tests.unit.federated.cases import federated, in_clusters, override, part, preference
 
 CLUSTER = {"apiVersion": "clusterregistry.k8s.io/v1alpha1", "kind": "Cluster"}
 FLEET = [
@@ -125,3 +127,52 @@ def test_a_wrong_command_line_or_file_ends_with_code_2_and_a_sentence(files, arg
 def test_explain_wants_an_object_or_files(files):
     assert run(explain).exit_code == 2
     assert "-f needs --clusters" in run(explain, "-f", files / "more").output
+
+
+def test_federated_objects_in_files_go_where_all_that_speaks_of_them_says(files):
+    placed = in_clusters("eu", "us")
+    web = federated(placement=placed, overrides=[override("us", {"path": "/spec/replicas", "value": 5})])
+    shared = federated(name="shared", placement=placed)
+    old, its_placement = (
+        federated(form=FORM_A, name="old"),
+        part("Deployment", "Placement", {"clusterNames": ["eu"]}, name="old"),
+    )
+    divided = preference(total=9, clusters={"eu": {"weight": 1}, "us": {"weight": 2}}, name="shared")
+    (files / "federated.yaml").write_text(yaml.safe_dump_all([web, shared, old, its_placement, divided]))
+
+    done = run(plan, "-f", files / "federated.yaml", "--clusters", files / "fleet.yaml", "-o", "wide")
+
+    assert done.exit_code == 0
+    assert [" ".join(line.split()) for line in done.output.splitlines()[1:]] == [
+        "FederatedDeployment shop/web eu: 3, us: 5 - -",
+        "FederatedDeployment shop/shared eu: 3, us: 6 ReplicaSchedulingPreference shop/shared divides 9 replicas -",
+        "FederatedDeployment shop/old eu: 3 - -",
+    ]
+
+
+def test_what_speaks_of_nothing_in_the_files_is_said(files):
+    (files / "preference.yaml").write_text(yaml.safe_dump(preference()))
+
+    done = run(plan, "-f", files / "preference.yaml", "--clusters", files / "fleet.yaml")
+
+    assert done.exit_code == 1
+    assert "it speaks of FederatedDeployment shop/web, which is not here" in done.output
+
+
+def test_of_two_objects_in_files_that_mean_the_same_the_first_has_the_word(files):
+    placed = federated(placement=in_clusters("eu"))
+    (files / "both.yaml").write_text(yaml.safe_dump_all([placed, WEB]))
+
+    done = run(plan, "-f", files / "both.yaml", "--clusters", files / "fleet.yaml")
+
+    assert done.exit_code == 1
+    assert "FederatedDeployment shop/web speaks for Deployment shop/web" in done.output
+
+
+def test_a_policy_of_another_version_is_refused(files):
+    (files / "policy.yaml").write_text(yaml.safe_dump({**POLICY, "apiVersion": "hanse.dev/v9"}))
+
+    done = run(plan, "-f", files / "policy.yaml", "--clusters", files / "fleet.yaml")
+
+    assert done.exit_code == 2
+    assert "apiVersion of a PlacementPolicy must be hanse.dev/v1alpha1" in done.output

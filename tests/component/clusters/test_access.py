@@ -6,16 +6,21 @@ import itertools
 import pytest
 
 from hanse.api.federated_kinds import FEDERATED_KINDS, federated_kind_manifest
-from hanse.api.names import AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION
+from hanse.api.kubefed.forms import FORM_D, template_resource
+from hanse.api.kubefed.hosting import kubefed_definitions
+from hanse.api.kubefed.preferences import PREFERENCES
+from hanse.api.kubefed.type_configs import TYPE_CONFIGS, type_config_manifest
+from hanse.api.names import AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION, FINALIZER
 from hanse.apiserver import ApiServer, Identity, MemoryStorage
+from hanse.cli.authorship import Authorship, stamp_authors
 from hanse.cli.control_plane import prepare_host
 from hanse.clusters.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, Access, Author, author_of
 from hanse.clusters.access_admission import install, policy_manifest
 from hanse.kube.client import Client
-from hanse.kube.manifest import annotations_of
-from hanse.kube.resources import CONFIGMAPS
+from hanse.kube.manifest import annotations_of, finalizers_of
+from hanse.kube.resources import CONFIGMAPS, CRDS, NAMESPACES
 from hanse.kube.runtime import SeededRuntime
-from hanse.native.authorship import Authorship, stamp_authors
+from tests.unit.federated.cases import federated, preference
 
 HANSE = Identity("hanse", ("system:masters",))
 CLUSTERS = ("east", "west")
@@ -243,3 +248,87 @@ async def test_a_host_that_does_not_let_hanse_install_the_policy_is_one_where_no
     assert not await stamp_authors(little)
     assert not await Access(little).enforced()
     await server.close()
+
+
+@pytest.fixture
+async def types_host():
+    runtime = SeededRuntime(0)
+    server = await ApiServer.open(name="host", storage=MemoryStorage(), runtime=runtime)
+    opened = Host(server, runtime)
+    await prepare_host(opened.hanse)
+    served = {"FederatedConfigMap", "FederatedNamespace", "ReplicaSchedulingPreference", "FederatedTypeConfig"}
+    for definition in kubefed_definitions(forms=(FORM_D,)):
+        if definition["spec"]["names"]["kind"] in served:
+            await opened.hanse.create(CRDS, definition)
+    yield opened
+    await server.close()
+
+
+FEDERATED_CONFIGS = template_resource(FORM_D, CONFIGMAPS)
+FEDERATED_NAMESPACES = template_resource(FORM_D, NAMESPACES)
+
+
+def bare(obj):
+    return {**obj, "metadata": {"name": obj["metadata"]["name"], "namespace": "default"}}
+
+
+@pytest.mark.parametrize("plain_objects", [True, False])
+async def test_authors_are_stamped_on_federated_objects_and_on_what_speaks_of_them(types_host, plain_objects):
+    assert await stamp_authors(types_host.hanse, plain_objects=plain_objects)
+    anna = types_host.as_user("anna", "system:masters")
+
+    made = await anna.create(FEDERATED_CONFIGS, bare(federated("ConfigMap", template={})))
+    spoken = await anna.create(PREFERENCES[0], bare(preference()))
+    plain = await anna.create(CONFIGMAPS, config())
+
+    assert author_of(made).user == author_of(spoken).user == "anna"
+    assert (FINALIZER in finalizers_of(made), FINALIZER in finalizers_of(spoken)) == (True, False)
+    # On a host with work of its own, its plain objects are left as they are.
+    assert (author_of(plain) is not None, FINALIZER in finalizers_of(plain)) == (plain_objects, plain_objects)
+
+
+async def test_a_federated_namespace_is_stamped_and_left_to_the_engine_to_hold(types_host):
+    assert await stamp_authors(types_host.hanse)
+
+    made = await types_host.hanse.create(
+        FEDERATED_NAMESPACES, bare(federated("Namespace", template={}, name="default"))
+    )
+
+    assert author_of(made).user == "hanse"
+    assert FINALIZER not in finalizers_of(made)
+
+
+async def test_a_type_that_does_not_propagate_is_stamped_and_not_held(types_host):
+    # It was told of after the first stamping: whoever follows the types writes the policy anew.
+    assert await stamp_authors(types_host.hanse)
+    running = asyncio.create_task(Authorship(types_host.hanse, federated_types=True).run())
+    config_of_type = type_config_manifest(CONFIGMAPS, FORM_D, "default")
+    switched_off = {**config_of_type, "spec": {**config_of_type["spec"], "propagation": "Disabled"}}
+    await types_host.hanse.create(TYPE_CONFIGS, switched_off)
+    held, made = True, None
+    async with asyncio.timeout(60):
+        for attempt in itertools.count():
+            named_anew = bare(federated("ConfigMap", template={}, name=f"c-{attempt}"))
+            made = await types_host.hanse.create(FEDERATED_CONFIGS, named_anew)
+            held = FINALIZER in finalizers_of(made)
+            if not held:
+                break
+            await types_host.runtime.sleep(0.01)
+
+    assert author_of(made) is not None
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_who_wrote_what_says_where_an_object_goes_is_named_with_it(host):
+    await host.let("east", "User", "anna", clusters=["east", "west"])
+    await host.let("bobs", "User", "bob", clusters=["east"])
+    made = await host.as_user("anna").create(CONFIGMAPS, config())
+    voice = await host.as_user("bob").create(CONFIGMAPS, config("voice"))
+
+    access = Access(host.hanse)
+
+    assert await access.refusals(made, CLUSTERS) == {}
+    assert await access.refusals(made, CLUSTERS, [voice]) == {
+        "west": "bob, who wrote ConfigMap default/voice, may not use cluster west"
+    }

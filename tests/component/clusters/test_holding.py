@@ -12,7 +12,7 @@ from hanse.kube.client import Client
 from hanse.kube.manifest import finalizers_of
 from hanse.kube.resources import CONFIGMAPS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, SERVICES
 from hanse.kube.runtime import SeededRuntime
-from hanse.native.holding import held_at_birth
+from hanse.native.holding import held_at_birth, held_by_default
 from hanse.native.kinds import DEFAULT_KINDS, is_federated
 
 MASTERS = ("system:masters",)
@@ -62,7 +62,7 @@ async def test_a_new_object_is_held_only_where_the_engine_surely_takes_it_up(ser
     namespace = obj["metadata"].get("namespace", "default")
     if await hanse.find(NAMESPACES, namespace) is None:
         await hanse.create(NAMESPACES, new(NAMESPACES, name=namespace))
-    await install(hanse, DEFAULT_KINDS, held_at_birth())
+    await install(hanse, DEFAULT_KINDS, held_at_birth(held_by_default()))
 
     made = await anna.create(resource, obj)
 
@@ -74,7 +74,7 @@ async def test_a_new_object_is_held_only_where_the_engine_surely_takes_it_up(ser
 @pytest.mark.looptime
 async def test_what_kubernetes_itself_puts_into_a_namespace_is_not_held(server):
     hanse = client(server, "hanse")
-    await install(hanse, DEFAULT_KINDS, held_at_birth())
+    await install(hanse, DEFAULT_KINDS, held_at_birth(held_by_default()))
 
     await client(server).create(NAMESPACES, new(NAMESPACES, name="later"))
     await asyncio.sleep(30)
@@ -84,13 +84,13 @@ async def test_what_kubernetes_itself_puts_into_a_namespace_is_not_held(server):
 
 
 async def test_a_kind_that_is_disabled_is_held_no_longer(server):
-    await install(client(server, "hanse"), DEFAULT_KINDS, held_at_birth([CONFIGMAPS]))
+    await install(client(server, "hanse"), DEFAULT_KINDS, held_at_birth(held_by_default([CONFIGMAPS])))
 
     assert finalizers_of(await client(server).create(CONFIGMAPS, new(CONFIGMAPS))) == []
 
 
 async def test_other_finalizers_stay_and_ours_is_there_once(server):
-    await install(client(server, "hanse"), DEFAULT_KINDS, held_at_birth())
+    await install(client(server, "hanse"), DEFAULT_KINDS, held_at_birth(held_by_default()))
     anna = client(server)
 
     others = await anna.create(CONFIGMAPS, new(CONFIGMAPS, name="a", finalizers=["example.com/x"]))
@@ -101,7 +101,7 @@ async def test_other_finalizers_stay_and_ours_is_there_once(server):
 
 
 async def test_what_was_let_go_is_not_held_again_by_a_later_write(server):
-    await install(client(server, "hanse"), DEFAULT_KINDS, held_at_birth())
+    await install(client(server, "hanse"), DEFAULT_KINDS, held_at_birth(held_by_default()))
     anna = client(server)
     await anna.create(CONFIGMAPS, new(CONFIGMAPS))
 
@@ -112,7 +112,7 @@ async def test_what_was_let_go_is_not_held_again_by_a_later_write(server):
 
 
 async def test_half_a_forged_stamp_is_replaced_whole_on_an_object_without_annotations(server):
-    await install(client(server, "hanse"), DEFAULT_KINDS, held_at_birth())
+    await install(client(server, "hanse"), DEFAULT_KINDS, held_at_birth(held_by_default()))
     anna = client(server)
     await anna.create(CONFIGMAPS, new(CONFIGMAPS))
 

@@ -7,8 +7,9 @@ Delays are short and reconciles many at a time, so that what KubeFed decides is 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -82,7 +83,7 @@ class KubeFed:
             raise TimeoutError("KubeFed's controller-manager has ended")
         return self._all("kubefedclusters", _is_ready) and self._all("federatedtypeconfigs", _is_running)
 
-    def _all(self, kind: str, holds) -> bool:  # type: ignore[no-untyped-def]
+    def _all(self, kind: str, holds: Callable[[Any], bool]) -> bool:
         found = self.host.get(f"{kind}.core.kubefed.io", f"--namespace={SYSTEM_NAMESPACE}")["items"]
         return bool(found) and all(holds(obj.get("status") or {}) for obj in found)
 

@@ -48,6 +48,6 @@ def test_what_concerns_an_object_is_about_it_its_copies_or_their_pods_in_that_cl
         }
     )
 
-    kept = concerning(told, "Deployment", Key("shop", "web"), {"a": {"Pod/web-1-x"}, "b": set()})
+    kept = concerning(told, {("Deployment", Key("shop", "web"))}, {"a": {"Pod/web-1-x"}, "b": set()})
 
     assert [(each.cluster, each.about) for each in kept] == [("(federation)", "deployment/web"), ("a", "pod/web-1-x")]

@@ -7,9 +7,10 @@ from hanse.api.kubefed.objects import read_split, read_whole
 from hanse.api.kubefed.scheduling import ClusterPreference, SchedulingPreference
 from hanse.api.kubefed.type_configs import FederatedType
 from hanse.api.names import ADOPT_ANNOTATION, FEDERATE_ANNOTATION
+from hanse.api.plain_kinds import JOBS
 from hanse.cli.enabling import enabling_problem
 from hanse.cli.federated_types import matching_kinds
-from hanse.cli.federating import kinds_within, left_behind, template_from, why_left
+from hanse.cli.federating import as_it_is, kinds_within, left_behind, template_from, why_left
 from hanse.cli.unfederating import plain_of
 from hanse.kube.manifest import Key
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, Resource
@@ -152,6 +153,28 @@ def test_annotations_that_people_wrote_are_missed_aloud():
     assert "b, c stayed behind" in left_behind(plain("a", annotations={**ours, "c": "1", "b": "2"}))
 
 
+def test_a_handed_over_object_leaves_every_cluster_what_it_has():
+    template = {"spec": {"replicas": 9, "list": [{"image": "a"}], "gone": 1, "map": {"x/y": "1", "z": "2"}}}
+    manifest = {"spec": {"template": template, "placement": {"clusterSelector": {}}}}
+    same = {"spec": {**template["spec"], "more": 1}, "status": {}}
+    other = {"spec": {"replicas": 4, "list": [{"image": "b", "pull": "Always"}], "map": {"x/y": "3", "z": "2"}}}
+
+    made = as_it_is(manifest, {"b": other, "a": same, "c": None})["spec"]
+
+    assert made["placement"] == {"clusters": [{"name": "a"}, {"name": "b"}]}
+    assert made["overrides"] == [
+        {
+            "clusterName": "b",
+            "clusterOverrides": [
+                {"path": "/spec/list/0/image", "value": "b"},
+                {"path": "/spec/map/x~1y", "value": "3"},
+                {"path": "/spec/replicas", "value": 4},
+            ],
+        }
+    ]
+    assert as_it_is(manifest, {"a": same}) == manifest
+
+
 def test_what_goes_everywhere_as_it_is_needs_no_policy():
     said = read_whole({"spec": {"template": {"data": {"a": "1"}}, "placement": {"clusterSelector": {}}}}, FORM_D)
 
@@ -187,14 +210,43 @@ def test_three_objects_become_one_with_a_policy():
     said = read_split(
         {"spec": {"template": WORKLOAD}},
         {"spec": {"clusterNames": ["cluster1", "cluster2"]}},
-        {"spec": {"overrides": [{"clusterName": "cluster2", "replicas": 10}]}},
+        {"spec": {"overrides": [{"clustername": "cluster2", "replicas": 10}]}},
         FORM_A,
         ("spec", "replicas"),
     )
 
-    policy = plain_of(KEY, DEPLOYMENTS, said).policy
+    back = plain_of(KEY, DEPLOYMENTS, said)
 
-    assert policy["spec"]["overrides"][0]["patches"] == [{"op": "replace", "path": "/spec/replicas", "value": 10}]
+    assert back.obj["spec"]["replicas"] == 13
+    assert back.policy["spec"]["division"] == {
+        "type": "Preferences",
+        "clusters": {
+            "cluster1": {"weight": 0, "minReplicas": 3, "maxReplicas": 3},
+            "cluster2": {"weight": 0, "minReplicas": 10, "maxReplicas": 10},
+        },
+    }
+    assert "overrides" not in back.policy["spec"]
+
+
+def test_replicas_of_single_clusters_stay_theirs_where_a_selector_chooses():
+    overrides = [{"clusterName": "west", "clusterOverrides": [{"path": "/spec/replicas", "value": 0}]}]
+    said = whole(placement={"clusterSelector": {"matchLabels": {"a": "b"}}}, overrides=overrides)
+
+    back = plain_of(KEY, DEPLOYMENTS, said, chosen=["west", "east"])
+
+    assert back.obj["spec"]["replicas"] == 3
+    assert {name: share["minReplicas"] for name, share in back.policy["spec"]["division"]["clusters"].items()} == {
+        "east": 3,
+        "west": 0,
+    }
+    assert back.policy["spec"]["clusters"] == {"selector": {"matchLabels": {"a": "b"}}}
+
+
+def test_numbers_that_no_policy_can_give_to_single_clusters_are_said():
+    overrides = [{"clusterName": "west", "clusterOverrides": [{"path": "/spec/parallelism", "value": 2}]}]
+    said = whole(placement={"clusterSelector": {}}, overrides=overrides)
+
+    assert "clusters differ in /spec/parallelism" in plain_of(KEY, JOBS, said)
 
 
 def test_a_scheduling_preference_becomes_the_division_of_its_total():

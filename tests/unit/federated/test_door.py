@@ -280,6 +280,11 @@ def test_a_type_whose_config_goes_is_let_go_unless_it_needs_none():
     assert knowing(config_of).admits(federated())
 
 
+def test_a_config_that_says_nothing_hurts_nobody():
+    empty = {key: value for key, value in WIDGETS.items() if key != "spec"}
+    assert knowing(empty).resources == FederatedDoor().resources
+
+
 def test_a_kind_that_nobody_knew_is_federated_by_its_type_config():
     door, source = knowing(WIDGETS), widget()
     intent = door.translate(source)
@@ -328,6 +333,44 @@ def test_one_bad_override_spoils_all_and_one_that_does_not_fit_only_its_own():
     unfit = [override("cluster2", {"path": "/spec/nosuch/deep", "value": 1})]
     assert replicas(federated(placement=everywhere, overrides=named)) == {}
     assert replicas(federated(placement=everywhere, overrides=unfit)) == {"cluster1": 3}
+
+
+def test_the_texts_of_a_secret_are_rendered_as_clusters_keep_them():
+    written = {"data": {"a": "AAAA"}, "stringData": {"a": "x", "b": "y"}}
+    source = federated(
+        "Secret",
+        template=written,
+        placement=in_clusters("cluster1", "cluster2"),
+        overrides=[override("cluster2", {"path": "/stringData/b", "value": "z"})],
+    )
+    made = copies(source)
+    assert {name: obj["data"] for name, obj in made.items()} == {
+        "cluster1": {"a": "eA==", "b": "eQ=="},
+        "cluster2": {"a": "eA==", "b": "eg=="},
+    }
+    assert not any("stringData" in obj for obj in made.values())
+
+
+def test_overrides_of_clusters_that_are_not_selected_say_nothing():
+    """Line 46."""
+    overrides = [override("cluster2", {"path": "/spec/replicas", "value": 9}), override("ghost", {"path": "/x/y"})]
+    source = federated(placement=in_clusters("cluster1"), overrides=overrides)
+    planned = plan(FederatedDoor().translate(source), fleet("cluster1", "cluster2"), {})
+    assert planned.spoiled == {}
+    assert replicas(source) == {"cluster1": 3}
+
+
+def test_the_order_of_clusters_changes_nothing():
+    """Lines 10 and 101."""
+    one, other = (
+        copies(federated(placement=in_clusters(*names)))
+        for names in (("cluster1", "cluster2"), ("cluster2", "cluster1"))
+    )
+    assert one == other
+    clusters = {"A": {"weight": 1}, "B": {"weight": 2}}
+    turned = dict(reversed(clusters.items()))
+    intents = [knowing(preference(9, each)).translate(federated()) for each in (clusters, turned)]
+    assert intents[0] == intents[1]
 
 
 AB = {"A": {"weight": 1}, "B": {"weight": 2}}

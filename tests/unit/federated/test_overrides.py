@@ -88,7 +88,7 @@ def test_overrides_that_cannot_be_read_count_for_every_cluster():
         pytest.param({"path": "/spec/nosuch/deep", "value": 1}, "doc is missing path: /spec/nosuch/deep", id="41"),
         pytest.param(
             {"op": "add", "path": "/metadata/annotations/foo", "value": "bar"},
-            'doc is missing path: "/metadata/annotations/foo"',
+            "; add /metadata/annotations with a map of them",
             id="44",
         ),
         ({"op": "remove", "path": "/spec/nosuch"}, "Unable to remove nonexistent key: nosuch"),

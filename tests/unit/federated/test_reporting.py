@@ -76,6 +76,13 @@ def test_a_cluster_that_was_asked_for_and_cannot_be_reached_is_not_ready():
     assert reported_status(federated(), report(row("a"), back, kept=("b",)), NOW)["clusters"][1] == {"name": "b"}
 
 
+def test_a_namespace_that_is_used_as_the_cluster_has_it_is_in_sync():
+    """Line 65."""
+    theirs = row("a", observed={"metadata": {"name": "shop"}}, shared=True)
+    assert reported_status(federated(), report(theirs), NOW)["clusters"] == [{"name": "a"}]
+    assert theirs.settled
+
+
 def test_a_cluster_that_is_to_lose_its_copy_is_told_of_until_it_has():
     gone = row("b", wanted=None, observed=None)
     going = row("b", wanted=None)

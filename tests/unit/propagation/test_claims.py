@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from hanse.api.names import FEDERATE_ANNOTATION, FINALIZER
 from hanse.kube.manifest import Key
 from hanse.kube.resources import NAMESPACES, Resource
-from hanse.propagation.claims import Claim, Claims
+from hanse.native import NativeDoor
+from hanse.propagation.claims import Claim, Claims, claim_of
 from hanse.propagation.intent import Ref
 
 FEDERATED = Resource("types.kubefed.io", "v1beta1", "federatednamespaces", "FederatedNamespace")
@@ -61,6 +67,15 @@ def test_it_is_told_whether_somebody_else_speaks_now() -> None:
     assert claims.stake(PLAIN, TARGET, Claim("n", "1"))
     assert not claims.stake(PLAIN, TARGET, Claim("n", "1"))
     assert claims.stake(WRAPPED, TARGET, Claim("f", "2", supersedes=True))
+    assert claims.stake(WRAPPED, TARGET, Claim("f", "2", supersedes=True, going=True))
+
+
+def test_a_rival_whose_copies_nobody_knew_of_is_news_although_it_speaks_for_nothing() -> None:
+    claims = staked(plain=Claim("n", "1"))
+    assert claims.stake(WRAPPED, TARGET, Claim("f", "2"))
+    assert claims.stake(WRAPPED, TARGET, Claim("made anew", "3"))
+    assert not claims.stake(WRAPPED, TARGET, Claim("made anew", "3", going=True))
+    assert claims.rivals(PLAIN) == ("made anew",)
 
 
 def test_nobody_speaks_for_what_nobody_wants() -> None:
@@ -71,9 +86,44 @@ def test_nobody_speaks_for_what_nobody_wants() -> None:
     assert claims.of(TARGET) == []
 
 
-def test_a_source_that_comes_to_mean_another_target_leaves_the_former() -> None:
-    other = Ref(NAMESPACES, Key("", "stock"))
+def test_copies_are_left_to_a_living_source_and_to_none_that_rests() -> None:
+    going = Claim("n", "1", going=True)
+    assert staked(plain=going, wrapped=Claim("f", "2")).heir(PLAIN, TARGET) == WRAPPED
+    assert staked(plain=going, wrapped=Claim("f", "2", resting=True)).heir(PLAIN, TARGET) is None
+    assert staked(plain=going).heir(PLAIN, TARGET) is None
+    assert staked().heir(PLAIN, TARGET) is None
+
+
+def test_a_source_that_rests_keeps_what_it_speaks_for() -> None:
+    claims = staked(plain=Claim("n", "1", resting=True), wrapped=Claim("f", "2"))
+    assert claims.holder(TARGET) == PLAIN
+
+
+def test_it_is_known_what_a_source_has_to_do_with() -> None:
     claims = staked(wrapped=Claim("f", "1"))
-    claims.stake(WRAPPED, other, Claim("f", "1"))
-    assert claims.holder(TARGET) is None
-    assert claims.holder(other) == WRAPPED
+    assert claims.target(WRAPPED) == TARGET
+    assert claims.target(PLAIN) is None
+
+
+OWNED = [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "d", "controller": True}]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "claim"),
+    [
+        ({}, Claim("u", "t")),
+        ({"deletionTimestamp": "later"}, Claim("u", "t", going=True)),
+        ({"annotations": {FEDERATE_ANNOTATION: "false"}}, None),
+        ({"annotations": {FEDERATE_ANNOTATION: "false"}, "finalizers": [FINALIZER]}, Claim("u", "t", going=True)),
+        ({"ownerReferences": OWNED}, None),
+        ({"ownerReferences": OWNED, "finalizers": [FINALIZER]}, Claim("u", "t", resting=True)),
+        (
+            {"ownerReferences": OWNED, "finalizers": [FINALIZER], "deletionTimestamp": "later"},
+            Claim("u", "t", going=True),
+        ),
+    ],
+)
+def test_a_source_claims_what_it_shall_have_or_may_still_have(metadata: dict[str, Any], claim: Claim | None) -> None:
+    own = {"name": "web", "namespace": "shop", "uid": "u", "creationTimestamp": "t"}
+    source = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": own | metadata, "spec": {}}
+    assert claim_of(NativeDoor(), source) == claim

@@ -229,6 +229,21 @@ class TestWhatMustNotRunTwice:
             f"1 replicas may still run in {home}, which cannot be asked, and are started nowhere else",
         )
 
+    def test_a_new_cluster_gets_nothing_of_what_a_lost_one_was_last_seen_to_run(self):
+        made = replace(self.single(), replicas=4)
+
+        planned = plan(made, world("a", "b", "c", "d", lost="c"), holding(made, a=1, b=1, c=2, d=None))
+
+        assert asked(planned) == {"a": 1, "b": 1, "d": 0}
+
+    def test_while_a_cluster_has_yet_to_tell_what_it_has_no_other_one_gets_more(self):
+        made = replace(self.single(), replicas=4)
+        observed = holding(made, a=1, b=1, d=None) | {"c": Observation(seen=False)}
+
+        planned = plan(made, world("a", "b", "c", "d"), observed)
+
+        assert asked(planned) == {"a": 1, "b": 1, "d": 0}
+
     # planned, what each cluster is asked for and runs -> what it is asked for next
     @pytest.mark.parametrize(
         ("planned", "held", "expected"),

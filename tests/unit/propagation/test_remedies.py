@@ -37,7 +37,7 @@ def tolerating():
             ["`kubectl label cluster b old- --overwrite`"],
         ),
         (deployment_intent(selector=BIG), {"labels": {"size": "2"}}, ["`kubectl label cluster b size=4 --overwrite`"]),
-        (term(names=("a",)), {}, ["add b to the clusters that the policy names"]),
+        (term(names=("a",)), {}, ["add b to the clusters that its policy or placement names"]),
         (term(excluded=("b",)), {}, ["take b from the excluded clusters of the policy"]),
         (deployment_intent(), {"unschedulable": True}, ["`hanse clusters uncordon b`"]),
         (

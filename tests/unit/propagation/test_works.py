@@ -57,6 +57,7 @@ answers = st.builds(
     Answer,
     generation=st.integers(0, 99),
     trouble=st.text(max_size=9),
+    reason=st.text(max_size=9),
     confirmed=st.booleans(),
     copy=st.none() | manifests.filter(bool),
 )

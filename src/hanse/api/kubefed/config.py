@@ -139,6 +139,8 @@ _SPEC = record(
                 "failureThreshold": _positive(3),
                 "successThreshold": _positive(1),
                 "timeout": _duration("3s"),
+                "periodSeconds": {"type": "integer", "description": "As the first candidates for v0.1.0 spelt it"},
+                "timeoutSeconds": {"type": "integer", "description": "As the first candidates for v0.1.0 spelt it"},
             }
         ),
         "syncController": _block(

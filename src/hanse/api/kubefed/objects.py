@@ -199,7 +199,8 @@ def _changes(entry: Obj, where: str, form: Form) -> Iterator[Change]:
 
 
 def _cluster_name(entry: Obj, where: str) -> str:
-    return _text(entry.get("clusterName"), f"{where}.clusterName", "the name of a cluster")
+    # As in placements, the first release spelt it without a capital.
+    return _text(entry.get("clusterName") or entry.get("clustername"), f"{where}.clusterName", "the name of a cluster")
 
 
 def _entries(value: Any, where: str) -> Iterator[tuple[str, Obj]]:

@@ -18,6 +18,7 @@ from hanse.kube.schemas.validation import validate
 
 _LIST_TYPE = "x-kubernetes-list-type"
 _LIST_KEYS = "x-kubernetes-list-map-keys"
+_NESTING = frozenset({"properties", "items", "additionalProperties"})
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _FIELD = "must not be empty for specified object fields"
 _ITEM = "must not be empty for specified array items"
@@ -41,20 +42,21 @@ def _node(schema: Any, field: str, untyped: str) -> Iterator[FieldProblem]:
         yield required_value(f"{field}.type", untyped)
     elif kind and kind not in _TYPES:
         yield unsupported_value(f"{field}.type", kind, _TYPES)
-    elif kind:
+    elif kind and schema.get("default") is not None:
         yield from _default_problems(schema, field)
     if schema.get("type") == "array" and schema.get("items") is None:
         yield required_value(f"{field}.items", "must be specified")
     if schema.get("x-kubernetes-embedded-resource") and schema.get("type") not in (None, "", "object"):
         told = "must be object if x-kubernetes-embedded-resource is true"
         yield invalid_value(f"{field}.type", schema["type"], told)
-    yield from _list_problems(schema, field)
-    yield from _below(schema, field)
+    if _LIST_TYPE in schema or _LIST_KEYS in schema:
+        yield from _list_problems(schema, field)
+    # Most nodes of a large schema are leaves.
+    if not _NESTING.isdisjoint(schema):
+        yield from _below(schema, field)
 
 
 def _default_problems(schema: Obj, field: str) -> Iterator[FieldProblem]:
-    if schema.get("default") is None:
-        return
     built = schema_from_crd(schema)
     for error in validate(built, schema["default"]):
         below = f".{error.path}" if error.path else ""

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from hanse.apiserver.cel.cost_checks import CostChecks, multiplied
+from hanse.apiserver.cel.schema_rules import apply_rules, rule_tree
 from hanse.apiserver.cel.validations import MessageError, compile_validation, field_path
 from hanse.apiserver.status import FieldProblem, forbidden_value, invalid_value, required_value, unsupported_value
 from hanse.kube.cel.declared import TypeName, self_type
@@ -17,6 +18,7 @@ from hanse.kube.manifest import Obj
 from hanse.kube.schemas import Schema, schema_from_crd
 
 _RULES = "x-kubernetes-validations"
+_NEEDLE = _RULES.encode()
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _GO_NAMES = {
     "rule": ("Rule", ""),
@@ -46,12 +48,11 @@ def rule_problems(openapi: Obj, field: str, *, settled: bool = False) -> list[Fi
 
     A schema that is `settled` was accepted before: none of its rules is too costly by itself any more.
     """
-    ruled: set[int] = set()
-    if not _mark_ruled(openapi, ruled):
+    if not _is_ruled(openapi):
         return []
-    places = list(_places(_Place(schema_from_crd(openapi), field, root=True), openapi, ruled))
+    places = list(_places(_Place(schema_from_crd(openapi), field, root=True), openapi))
     problems = [problem for place in places for problem in _form_problems(place.schema, place.field)]
-    problems += _nested_problems(openapi, field, ruled)
+    problems += _nested_problems(openapi, field)
     if problems:
         return problems
     costs = CostChecks(settled)
@@ -59,56 +60,63 @@ def rule_problems(openapi: Obj, field: str, *, settled: bool = False) -> list[Fi
         problems = [problem for place in places for problem in _meaning_problems(place, costs)]
     except EngineMissing as error:
         return [forbidden_value(field, str(error))]
-    return [*problems, *costs.total_problems(field)]
+    problems += costs.total_problems(field)
+    return problems or list(_default_problems(_Place(schema_from_crd(openapi), field, root=True), openapi))
 
 
-def _mark_ruled(openapi: Any, ruled: set[int]) -> bool:
-    """Note the parts of a schema that have a rule in them; the rest, mostly nearly all of it, need not be looked at."""
-    if isinstance(openapi, dict):
-        found = bool(openapi.get(_RULES))
-        for child in openapi.values():
-            if isinstance(child, dict | list) and _mark_ruled(child, ruled):
-                found = True
-    else:
-        # Every entry is looked at, whatever the others have.
-        found = sum(_mark_ruled(child, ruled) for child in openapi if isinstance(child, dict)) > 0
-    if found:
-        ruled.add(id(openapi))
-    return found
+def _default_problems(place: _Place, openapi: Obj) -> Iterator[FieldProblem]:
+    """Yield the rules that a default breaks by itself, before the defaults within it are filled in."""
+    schema = place.schema
+    if schema.default is not None and (tree := rule_tree(schema, root=place.root)) is not None:
+        for found in apply_rules(tree, schema.default, None).problems:
+            below = found.field.removeprefix("<nil>")
+            step = "." if below and not below.startswith("[") else ""
+            yield replace(found, field=f"{place.field}.default{step}{below}")
+    for child, raw in _children(place, openapi):
+        yield from _default_problems(child, raw)
 
 
-def _places(place: _Place, openapi: Obj, ruled: set[int]) -> Iterator[_Place]:
+def _is_ruled(openapi: Any) -> bool:
+    """Tell whether a schema may have a rule in it; most of a large one has none, and need not be looked at."""
+    return isinstance(openapi, dict) and _NEEDLE in orjson.dumps(openapi)
+
+
+def _places(place: _Place, openapi: Obj) -> Iterator[_Place]:
     """Yield the places that have rules, from the root down."""
-    schema, field = place.schema, place.field
-    if schema.rules:
+    if place.schema.rules:
         yield place
+    for child, raw in _children(place, openapi):
+        yield from _places(child, raw)
+
+
+def _children(place: _Place, openapi: Obj) -> Iterator[tuple[_Place, Obj]]:
+    """Yield the places below that may have rules in them."""
+    schema, field = place.schema, place.field
     for name, raw in sorted((openapi.get("properties") or {}).items()):
-        if name != "metadata" and id(raw) in ruled:
-            child = replace(place, schema=schema.properties[name], field=f"{field}.properties[{name}]", root=False)
-            yield from _places(child, raw, ruled)
+        if name != "metadata" and _is_ruled(raw):
+            yield replace(place, schema=schema.properties[name], field=f"{field}.properties[{name}]", root=False), raw
     inner = replace(place, root=False, times=multiplied(place.times, schema))
-    if schema.items is not None and id(raw := openapi["items"]) in ruled:
+    if schema.items is not None and _is_ruled(raw := openapi["items"]):
         uncorrelated = place.uncorrelated or ("" if schema.list_type == "map" else field)
-        below = replace(inner, schema=schema.items, field=f"{field}.items", uncorrelated=uncorrelated)
-        yield from _places(below, raw, ruled)
-    if schema.additional is not None and id(raw := openapi["additionalProperties"]) in ruled:
-        yield from _places(replace(inner, schema=schema.additional, field=f"{field}.additionalProperties"), raw, ruled)
+        yield replace(inner, schema=schema.items, field=f"{field}.items", uncorrelated=uncorrelated), raw
+    if schema.additional is not None and _is_ruled(raw := openapi["additionalProperties"]):
+        yield replace(inner, schema=schema.additional, field=f"{field}.additionalProperties"), raw
 
 
-def _nested_problems(openapi: Any, field: str, ruled: set[int], *, nested: bool = False) -> Iterator[FieldProblem]:
+def _nested_problems(openapi: Any, field: str, *, nested: bool = False) -> Iterator[FieldProblem]:
     """Yield the rules that stand where a schema only restricts what another one declares."""
-    if id(openapi) not in ruled:
+    if not _is_ruled(openapi):
         return
     if nested and openapi.get(_RULES):
         yield forbidden_value(f"{field}.{_RULES}", "must be empty to be structural")
     for name in ("allOf", "anyOf", "oneOf"):
         for place, branch in enumerate(openapi.get(name) or ()):
-            yield from _nested_problems(branch, f"{field}.{name}[{place}]", ruled, nested=True)
-    yield from _nested_problems(openapi.get("not"), f"{field}.not", ruled, nested=True)
+            yield from _nested_problems(branch, f"{field}.{name}[{place}]", nested=True)
+    yield from _nested_problems(openapi.get("not"), f"{field}.not", nested=True)
     for name, child in sorted((openapi.get("properties") or {}).items()):
-        yield from _nested_problems(child, f"{field}.properties[{name}]", ruled, nested=nested)
+        yield from _nested_problems(child, f"{field}.properties[{name}]", nested=nested)
     for name in ("items", "additionalProperties"):
-        yield from _nested_problems(openapi.get(name), f"{field}.{name}", ruled, nested=nested)
+        yield from _nested_problems(openapi.get(name), f"{field}.{name}", nested=nested)
 
 
 def _form_problems(schema: Schema, field: str) -> Iterator[FieldProblem]:

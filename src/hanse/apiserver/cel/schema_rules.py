@@ -46,9 +46,12 @@ class _Stopped(Exception):
     """No further rule is asked."""
 
 
-def rule_tree(schema: Schema) -> RuleTree | None:
-    """Compile the rules of a custom kind's schema; None where it has none. Raises CompileError, EngineMissing."""
-    return _tree(schema, schema, root=True)
+def rule_tree(schema: Schema, *, root: bool = True) -> RuleTree | None:
+    """Compile the rules of a custom kind's schema; None where it has none. Raises CompileError, EngineMissing.
+
+    `root` says that it is the schema of whole objects, not of a part of them.
+    """
+    return _tree(schema, schema, root=root)
 
 
 def _tree(schema: Schema, typed: Schema, *, root: bool = False) -> RuleTree | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hanse.api.clusters import CLUSTERS
 from hanse.api.names import FAULT_ANNOTATION, REGION_LABEL, ZONE_LABEL
+from hanse.cli.authorship import stamp_authors
 from hanse.cli.control_plane import campaign, prepare_host, serve_federated_types
 from hanse.cli.embedded.breaking import Keeper, play
 from hanse.cli.embedded.folder import Folder, Record
@@ -25,7 +26,6 @@ from hanse.kube.conditions import is_true
 from hanse.kube.log import Log
 from hanse.kube.manifest import Key, annotations_of, dig
 from hanse.kube.runtime import Runtime
-from hanse.native.authorship import stamp_authors
 from hanse.propagation.teaching import Teaching
 from hanse.simulator.faults.breakable import BreakableCluster
 from hanse.simulator.faults.clock import ClusterClock

@@ -10,18 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hanse.api.names import MANAGED_LABEL
-from hanse.kube.conditions import is_true
+from hanse.federated.reporting import PROPAGATION
+from hanse.kube.conditions import find_condition, is_true
 from hanse.kube.manifest import Key, Obj, controller_of, dig, is_deleting, key_of, labels_of, name_of, uid_of
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What one API server holds, of the kinds that are judged."""
+    """What one API server holds, of the kinds that are judged; `federated` objects stand for others in the members."""
 
     deployments: Sequence[Obj] = ()
     replica_sets: Sequence[Obj] = ()
     pods: Sequence[Obj] = ()
     nodes: Sequence[Obj] = ()
+    federated: Sequence[Obj] = ()
 
 
 def problems(host: Holdings, clusters: Sequence[Obj], members: Mapping[str, Holdings]) -> list[str]:
@@ -84,19 +86,37 @@ def _twice_used(pods: Sequence[Obj]) -> Iterator[str]:
 
 def _federation_problems(host: Holdings, members: Mapping[str, Holdings]) -> Iterator[str]:
     sources = {key_of(one): one for one in host.deployments}
+    spoken = {key_of(one) for one in host.federated if one["kind"] == "FederatedDeployment"}
     copies: Counter[Key] = Counter()
     for name, held in members.items():
         for copy in _managed(held.deployments):
             copies[key_of(copy)] += dig(copy, "spec", "replicas", default=0)
-            if key_of(copy) not in sources:
+            if key_of(copy) not in sources and key_of(copy) not in spoken:
                 yield f"{name}: the copy of Deployment {key_of(copy)} is left over"
+    yield from _federated_problems(host.federated)
     for key, source in sources.items():
+        if key in spoken:
+            continue
         wanted = dig(source, "spec", "replicas", default=0)
         if copies[key] != wanted:
             yield f"Deployment {key} should have {wanted} replicas over all clusters and has {copies[key]}"
         told = dig(source, "status", "availableReplicas", default=0)
         if told != wanted:
             yield f"Deployment {key} tells of {told} available replicas and should tell of {wanted}"
+
+
+def _federated_problems(objects: Iterable[Obj]) -> Iterator[str]:
+    """Yield what federated objects themselves say; how their copies do is judged where those are."""
+    for one in objects:
+        if str(one["kind"]).endswith("Placement"):
+            # It is told nothing.
+            continue
+        told = find_condition(dig(one, "status", "conditions"), PROPAGATION) or {}
+        if told.get("status") != "True":
+            why = told.get("message") or told.get("reason") or "nothing is said of it"
+            yield f"{one['kind']} {key_of(one)} is not propagated: {why}"
+        elif dig(one, "status", "observedGeneration", default=0) != one["metadata"].get("generation"):
+            yield f"{one['kind']} {key_of(one)}: its last change was not observed"
 
 
 def _managed(objects: Iterable[Obj]) -> Iterator[Obj]:

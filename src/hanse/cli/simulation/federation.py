@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from hanse.api.kubefed.forms import Form
 from hanse.api.names import REGION_LABEL, ZONE_LABEL
 from hanse.apiserver import ApiServer, Identity
-from hanse.cli.control_plane import prepare_host, run_control_plane
+from hanse.cli.control_plane import prepare_host, run_control_plane, serve_federated_types
 from hanse.cli.simulation.event_log import EventLog, RecordedStorage
 from hanse.clusters.joining import join, joining_manifests
 from hanse.kube.client import Client
@@ -49,11 +50,15 @@ class VirtualMember:
 class VirtualFederation:
     """A host, its members, and a control plane that can be killed and started."""
 
-    def __init__(self, clusters: Sequence[ClusterSettings], runtime: Runtime, log: EventLog) -> None:
+    def __init__(
+        self, clusters: Sequence[ClusterSettings], runtime: Runtime, log: EventLog, *, forms: Sequence[Form] = ()
+    ) -> None:
+        """Federated types are served in these `forms` of KubeFed's API; without any, plain objects alone."""
         self.runtime = runtime
         self.log = log
         self.members: dict[str, VirtualMember] = {}
         self._settings = clusters
+        self._forms = tuple(forms)
         self._tasks: list[asyncio.Task[None]] = []
         self._control_plane: asyncio.Task[None] | None = None
 
@@ -62,6 +67,8 @@ class VirtualFederation:
         self.server = await self._open(HOST, self.runtime)
         self.host = Client(self.server.connect(_USER), self.runtime, manager="kubectl")
         await prepare_host(self.host)
+        if self._forms:
+            await serve_federated_types(self.host, self._forms)
         for settings in self._settings:
             clock = ClusterClock(self.runtime)
             member = VirtualMember(await self._open(settings.name, clock), settings, clock)
@@ -75,7 +82,8 @@ class VirtualFederation:
     def start_control_plane(self) -> None:
         """Start the control plane with nothing but what the servers hold."""
         host = Client(self.server.connect(_CONTROL_PLANE, as_remote=True), self.runtime)
-        self._control_plane = asyncio.create_task(run_control_plane(host, connect=self._connect))
+        work = run_control_plane(host, connect=self._connect, federated_types=bool(self._forms))
+        self._control_plane = asyncio.create_task(work)
 
     async def kill_control_plane(self) -> None:
         """End the control plane wherever it is; what it did not write is lost."""
@@ -119,10 +127,10 @@ class VirtualFederation:
 
 @asynccontextmanager
 async def virtual_federation(
-    clusters: Sequence[ClusterSettings], runtime: Runtime, log: EventLog | None = None
+    clusters: Sequence[ClusterSettings], runtime: Runtime, log: EventLog | None = None, *, forms: Sequence[Form] = ()
 ) -> AsyncIterator[VirtualFederation]:
     """Run a federation for the length of a block, on a loop whose clock jumps."""
-    federation = VirtualFederation(clusters, runtime, log or EventLog())
+    federation = VirtualFederation(clusters, runtime, log or EventLog(), forms=forms)
     try:
         await federation.start()
         yield federation

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 Literal = str | bytes | bool | int | float | None
 _Fields = dict[int, list[int | bytes]]
@@ -103,8 +104,9 @@ class _Tables:
     overloads: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=256)
 def read_tree(serialized: bytes) -> Node:
-    """Read an expression that the engine serialized."""
+    """Read an expression that the engine serialized; the same rule stands in many a definition."""
     message = _fields(_bytes(_fields(serialized), 2))
     tables = _Tables()
     for reference in message.get(2, ()):

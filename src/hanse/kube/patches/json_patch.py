@@ -218,6 +218,9 @@ def json_patch_between(old: Any, new: Any) -> list[Obj]:
 
 
 def _difference(old: Any, new: Any, path: str) -> Iterator[Obj]:
+    if old is new:
+        # What a patch did not touch is the very same value.
+        return
     if isinstance(old, dict) and isinstance(new, dict):
         yield from _object_difference(old, new, path)
     elif isinstance(old, list) and isinstance(new, list):

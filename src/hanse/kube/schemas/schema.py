@@ -102,8 +102,14 @@ class Schema:
         return self.additional if found is None else found
 
     def entry_key(self, item: Any) -> tuple[str, ...]:
-        """Return what tells an entry of a keyed list from the others."""
-        return tuple(str(item.get(key)) for key in self.list_map_keys) if isinstance(item, dict) else (str(item),)
+        """Return what tells an entry of a keyed list from the others; a key that it leaves out has its default."""
+        if not isinstance(item, dict):
+            return (str(item),)
+        return tuple(str(self._key_default(key) if item.get(key) is None else item[key]) for key in self.list_map_keys)
+
+    def _key_default(self, key: str) -> Any:
+        declared = self.items.child(key) if self.items is not None else None
+        return declared.default if declared is not None else None
 
 
 _PLAIN = {

@@ -12,15 +12,18 @@ from functools import cached_property
 from typing import TypeAlias
 
 from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
-from hanse.api.federated_kinds import FEDERATED_KINDS
-from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
+from hanse.cli.doors import all_doors, informed, kind_in
+from hanse.cli.speaking import claims_of, spoken_for, title_of
+from hanse.kube.cache import Change
 from hanse.kube.manifest import Obj, key_of, labels_of, name_of
-from hanse.kube.resources import Resource, gvk
-from hanse.native.door import NativeDoor
+from hanse.kube.packing import pack
+from hanse.kube.resources import Resource
 from hanse.placement.ask import Placement
 from hanse.placement.decision import Decision
-from hanse.propagation.door import keyed
-from hanse.propagation.explanation import ClusterExplanation, explain
+from hanse.propagation.claims import Claims
+from hanse.propagation.comparison import Present
+from hanse.propagation.doors import Doors
+from hanse.propagation.explanation import ClusterExplanation, counts_replicas, explain
 from hanse.propagation.intent import Follows, Intent, Problem, Ref
 from hanse.propagation.planning import Observation, Planned, plan
 from hanse.propagation.rehearsing import Onlooker
@@ -28,6 +31,7 @@ from hanse.propagation.rehearsing import Onlooker
 PolicyFunction: TypeAlias = Callable[[Obj], Placement]
 
 _NOTHING_THERE = Observation(seen=True)
+_NOT_FEDERATED = "it is of no kind that is federated, or belongs to the federation itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,13 @@ class Rehearsed:
             return "no cluster is chosen"
         return decision.notes[0] if decision.notes else ""
 
+    def replicas_in(self, cluster: str) -> int | None:
+        """Return how many replicas a cluster would get, None where that is not what an object is counted by."""
+        wanted = self.planned.wanted.get(cluster) if self.planned is not None else None
+        if self.intent is None or not counts_replicas(self.intent) or not isinstance(wanted, Present):
+            return None
+        return self.intent.scale.asked(wanted.manifest)
+
     def explain(self) -> list[ClusterExplanation]:
         """Say for every cluster why."""
         if self.intent is None or self.planned is None:
@@ -73,48 +84,85 @@ class Federation:
     """A federation on paper: clusters, policies and FederatedKinds, to see what would go where."""
 
     def __init__(self, clusters: Sequence[Cluster], policies: Iterable[Obj] = (), now: float = 0.0) -> None:
+        """`policies` are all objects that say what others mean: policies, FederatedKinds, placements, preferences."""
         self.clusters = list(clusters)
         self._now = now
+        self._inputs = tuple(policies)
         self._beside: tuple[Obj, ...] = ()
-        inputs = (PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES, FEDERATED_KINDS)
-        known: dict[Resource, list[Obj]] = {resource: [] for resource in inputs}
-        by_kind = {resource.kind: resource for resource in inputs}
-        for policy in policies:
-            known[by_kind[policy["kind"]]].append(policy)
-        self._door = NativeDoor().informed(keyed(known))
 
     def federates(self, source: Obj) -> bool:
         """Tell whether an object would go into members at all."""
-        kinds = {(kind.group, kind.version, kind.kind) for kind in self._door.resources}
-        return gvk(source) in kinds and self._door.admits(source)
+        kind = kind_in(self._doors.resources, source)
+        return kind is not None and self._doors.of(kind).admits(source)
 
     def rehearse(self, source: Obj, policy: PolicyFunction | None = None) -> Rehearsed:
         """Decide where an object would go; a policy that is a function counts before every other."""
-        if not self.federates(source):
-            return Rehearsed(source, problem="it is of no kind that is federated, or belongs to the federation itself")
-        intent = self._door.translate(source)
+        kind = kind_in(self._doors.resources, source)
+        if kind is None or not self._doors.of(kind).admits(source):
+            return Rehearsed(source, problem=self._unheard(source) or _NOT_FEDERATED)
+        ref, door = Ref(kind, key_of(source)), self._doors.of(kind)
+        holder = self._claims.holder(door.target(ref))
+        if holder is not None and holder != ref:
+            return Rehearsed(source, problem=spoken_for(holder, door.target(ref)))
+        intent = door.translate(source)
         if isinstance(intent, Problem):
             return Rehearsed(source, problem=intent.message)
-        ref = Ref(intent.resource, intent.key)
         if policy is not None:
             told = (f"the function {policy.__name__}",)
             intent = replace(intent, placement=policy(source), sources=told, follows=Follows.NEVER)
         intent = self._onlooker.accompanied(ref, intent)
         return Rehearsed(source, intent, self._plan(ref, intent))
 
+    def rehearse_all(self, policy: PolicyFunction | None = None) -> list[Rehearsed]:
+        """Decide where all objects would go that are beside each other, but for those that only speak of others."""
+        return [self.rehearse(obj, policy) for obj in self._beside if not self._is_heard(obj)]
+
     def beside(self, objects: Iterable[Obj]) -> Federation:
-        """Return the same federation with these objects in it, so that what their pods name follows them."""
-        peopled = Federation(self.clusters, now=self._now)
-        peopled._door = self._door
+        """Return the same federation with these objects in it: what their pods name follows them, and others speak."""
+        peopled = Federation(self.clusters, self._inputs, self._now)
         peopled._beside = (*self._beside, *objects)
         return peopled
 
     @cached_property
+    def _doors(self) -> Doors:
+        return informed(all_doors(), (*self._inputs, *self._beside))
+
+    @cached_property
+    def _sources(self) -> dict[Ref, Obj]:
+        kinds = [(kind_in(self._doors.resources, obj), obj) for obj in self._beside]
+        return {Ref(kind, key_of(obj)): obj for kind, obj in kinds if kind is not None}
+
+    @cached_property
+    def _claims(self) -> Claims:
+        return claims_of(self._doors, self._sources)
+
+    @cached_property
     def _onlooker(self) -> Onlooker:
-        kinds = {(kind.group, kind.version, kind.kind): kind for kind in self._door.resources}
-        found = {Ref(kinds[gvk(obj)], key_of(obj)): obj for obj in self._beside if gvk(obj) in kinds}
         nothing = {cluster.name: _NOTHING_THERE for cluster in self.clusters}
-        return Onlooker(self._door, self.clusters, found, dict.fromkeys(found, nothing), self._plan, in_the_end=True)
+        seen = dict.fromkeys(self._sources, nothing)
+        return Onlooker(self._doors, self.clusters, self._sources, seen, self._plan, in_the_end=True)
+
+    def _is_heard(self, obj: Obj) -> bool:
+        """Tell whether an object goes nowhere itself because others are what it makes of them, or speak for it."""
+        kind = kind_in(self._doors.resources, obj)
+        if kind is None:
+            return kind_in(self._doors.inputs, obj) is not None and not self._unheard(obj)
+        ref = Ref(kind, key_of(obj))
+        holder = self._claims.holder(self._doors.of(kind).target(ref))
+        claim = self._claims.claim(holder) if holder is not None and holder != ref else None
+        return claim is not None and claim.supersedes
+
+    def _unheard(self, obj: Obj) -> str:
+        """Say that an object speaks of others which are not here, "" where it does not."""
+        kind = kind_in(self._doors.inputs, obj)
+        spoken = self._spoken_of(kind, obj) if kind is not None else []
+        if not spoken or any(ref in self._sources for ref in spoken):
+            return ""
+        return f"it speaks of {title_of(spoken[0])}, which is not here"
+
+    def _spoken_of(self, kind: Resource, obj: Obj) -> list[Ref]:
+        change = Change(key_of(obj), None, pack(obj))
+        return [ref for _, affected in self._doors.affected(kind, change) for ref in affected.refs]
 
     def _plan(self, _ref: Ref, intent: Intent) -> Planned:
         observed = {cluster.name: _NOTHING_THERE for cluster in self.clusters}
@@ -122,8 +170,7 @@ class Federation:
 
     def without(self, *names: str) -> Federation:
         """Return the same federation after it lost clusters."""
-        lost = Federation([], now=self._now)
-        lost._door = self._door
+        lost = Federation([], self._inputs, self._now)
         lost._beside = self._beside
         lost.clusters = [
             replace(each, ready=False, offline=True, why="it was lost") if each.name in names else each
