@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from hanse.api.federated_kinds import FEDERATED_KINDS, parse_federated_kind
 from hanse.api.kubefed.forms import FORMS
 from hanse.cli.doors import KIND_INPUTS, all_doors, plain_kinds, read_inputs
-from hanse.clusters.access_admission import install, wait_installed
+from hanse.clusters.access_admission import install, install_for_guests, wait_installed
 from hanse.federated.knowledge import TYPE_CONFIG_KINDS
 from hanse.federated.types import Types, needs_config
 from hanse.kube.cache import Cache, Change
@@ -22,7 +22,9 @@ from hanse.kube.errors import Forbidden
 from hanse.kube.log import Log
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.resources import Resource
+from hanse.native.guest import FEDERATE_LABEL, GUEST_KINDS
 from hanse.native.holding import held_at_birth, held_by_default
+from hanse.native.kinds import DEFAULT_KINDS
 
 log = Log("hanse")
 
@@ -47,7 +49,7 @@ def held_types(configs: Sequence[Obj] = ()) -> list[Resource]:
 async def stamp_authors(host: Client, *, plain_objects: bool = True) -> bool:
     """Have whatever is federated here stamped with its author and held for the engine; False where that cannot be.
 
-    Without `plain_objects` those of the host are its own, and are left as they are.
+    Without `plain_objects` those of the host are its own, and are left as they are, but for namespaces with the label.
     """
     # Kinds may have come since somebody asked last.
     host.discovery.forget()
@@ -61,12 +63,14 @@ async def stamp_authors(host: Client, *, plain_objects: bool = True) -> bool:
             if not each.enabled
         ]
         held += held_by_default(disabled)
-    else:
-        plain = plain_kinds(found.doors)
-        kinds = [kind for kind in kinds if kind not in plain]
+    plain = plain_kinds(found.doors)
     try:
         for refusal in found.refused.values():
             raise refusal
+        if not plain_objects:
+            kinds = [kind for kind in kinds if kind not in plain]
+            guests = [kind for kind in plain if kind in GUEST_KINDS or kind not in DEFAULT_KINDS]
+            await install_for_guests(host, guests, {FEDERATE_LABEL: "true"})
         return await install(host, kinds, held_at_birth(held), STAMPED_GROUPS)
     except Forbidden as error:
         log.warning("Whose objects these are cannot be stamped on them", why=str(error))

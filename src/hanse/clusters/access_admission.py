@@ -11,7 +11,7 @@ hold next to nothing; and a JSON patch costs less than an apply configuration. H
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hanse.api.names import AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION, FINALIZER
 from hanse.kube.client import Client
@@ -21,6 +21,8 @@ from hanse.kube.resources import Resource
 from hanse.kube.transport import Unreachable
 
 POLICY_NAME = "author.hanse.dev"
+# Where Hanse is a guest on a cluster with work of its own: for what is in the namespaces that are the federation's.
+GUEST_POLICY_NAME = "author-guests.hanse.dev"
 API_VERSION = "admissionregistration.k8s.io/v1"
 _RETRY_SECONDS = 1.0
 _GROUP = "admissionregistration.k8s.io"
@@ -54,6 +56,22 @@ async def install(host: Client, kinds: Sequence[Resource], held: str = "", group
     await host.apply(policy, policy_manifest(policy.api_version, kinds, own, held, groups))
     await host.apply(binding, binding_manifest(binding.api_version))
     return True
+
+
+async def install_for_guests(host: Client, kinds: Sequence[Resource], labels: Mapping[str, str]) -> None:
+    """Have authors stamped on objects of these kinds in namespaces with these labels, where that can be."""
+    served = await _served(host)
+    if served is None:
+        return
+    policy, binding = served
+    manifest = policy_manifest(policy.api_version, kinds, await _own_name(host))
+    matches = {**manifest["spec"]["matchConstraints"], "namespaceSelector": {"matchLabels": dict(labels)}}
+    named, spec = {"name": GUEST_POLICY_NAME}, {**manifest["spec"], "matchConstraints": matches}
+    await host.apply(policy, {**manifest, "metadata": named, "spec": spec})
+    await host.apply(
+        binding,
+        {**binding_manifest(binding.api_version), "metadata": named, "spec": {"policyName": GUEST_POLICY_NAME}},
+    )
 
 
 async def is_installed(host: Client) -> bool:

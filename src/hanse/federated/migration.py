@@ -100,14 +100,14 @@ def plan_object(
         left = (CopyPlan(name, target, Step.LEAVE, why) for name in sorted(found))
         return ObjectPlan(ref, source, tuple(left), (why,))
     intent = door.translate(source)
-    answering = [replace(cluster, ready=cluster.name in held) for cluster in clusters]
+    answering = [replace(each, ready=each.name in held, offline=each.name not in held) for each in clusters]
     wanted = _wanted(intent, answering, found, held)
     copies = tuple(_copy(name, target, found[name], source, wanted, own) for name in sorted(found))
     return ObjectPlan(ref, source, copies, _notes(intent), _finalizers(source))
 
 
 def _why_not(source: Obj, door: FederatedDoor) -> str:
-    if is_deleting(source):
+    if is_deleting(source) and SYNC_FINALIZER in finalizers_of(source):
         return (
             "it is being deleted and waits for KubeFed: let KubeFed finish, "
             f"or take the finalizer {SYNC_FINALIZER} away to leave what clusters have there"

@@ -20,6 +20,7 @@ from hanse.kube.client import Client
 from hanse.kube.manifest import annotations_of, finalizers_of
 from hanse.kube.resources import CONFIGMAPS, CRDS, NAMESPACES
 from hanse.kube.runtime import SeededRuntime
+from hanse.native.guest import FEDERATE_LABEL
 from tests.unit.federated.cases import federated, preference
 
 HANSE = Identity("hanse", ("system:masters",))
@@ -285,6 +286,19 @@ async def test_authors_are_stamped_on_federated_objects_and_on_what_speaks_of_th
     assert (FINALIZER in finalizers_of(made), FINALIZER in finalizers_of(spoken)) == (True, False)
     # On a host with work of its own, its plain objects are left as they are.
     assert (author_of(plain) is not None, FINALIZER in finalizers_of(plain)) == (plain_objects, plain_objects)
+
+
+async def test_on_a_cluster_with_work_of_its_own_what_is_in_the_federations_namespaces_is_stamped(types_host):
+    labels = {"labels": {FEDERATE_LABEL: "true"}}
+    await types_host.hanse.create(NAMESPACES, named(NAMESPACES, {"metadata": {"name": "shared", **labels}}))
+    assert await stamp_authors(types_host.hanse, plain_objects=False)
+    anna = types_host.as_user("anna", "system:masters")
+
+    shared = {**config(), "metadata": {"name": "c", "namespace": "shared"}}
+    made, own = await anna.create(CONFIGMAPS, shared), await anna.create(CONFIGMAPS, config())
+
+    assert (author_of(made).user, finalizers_of(made)) == ("anna", [])
+    assert author_of(own) is None
 
 
 async def test_a_federated_namespace_is_stamped_and_left_to_the_engine_to_hold(types_host):

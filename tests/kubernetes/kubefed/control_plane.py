@@ -23,9 +23,10 @@ _VALUES = {
     "clusterAvailableDelay": "1s",
     "clusterUnavailableDelay": "1s",
     "clusterHealthCheckPeriod": "2s",
-    # The leader's lock is renewed every second, and taken to be lost after six.
-    "leaderElectLeaseDuration": "6s",
-    "leaderElectRenewDeadline": "4s",
+    # On a busy machine a cluster that is slow to answer must not be taken for a lost one, nor a slow leader.
+    "clusterHealthCheckTimeout": "30s",
+    "leaderElectLeaseDuration": "15s",
+    "leaderElectRenewDeadline": "12s",
     "leaderElectRetryPeriod": "1s",
     "leaderElectResourceLock": "configmaps",
     "featureGates": {"PushReconciler": "Enabled", "SchedulerPreferences": "Enabled"},

@@ -15,6 +15,7 @@ from tests.kubernetes.real import RealCluster, wait_until
 
 RECORDED = Path(__file__).parents[2] / "unit" / "federated" / "recorded"
 PATIENCE_SECONDS = 120.0
+_REMOVAL_SECONDS = 300.0
 _PREFERENCES = "replicaschedulingpreferences.scheduling.kubefed.io"
 _FINAL_CODES = ("", "ApplyOverridesFailed", "ManagedLabelFalse")
 # A Job's template cannot be changed, by whomever.
@@ -85,7 +86,7 @@ class Stage:
         contained = sorted(self.federated(), key=lambda obj: obj["kind"] == "FederatedNamespace")
         for last in (False, True):
             chosen = [obj for obj in contained if (obj["kind"] == "FederatedNamespace") is last]
-            self.host.kubectl("delete", "--filename=-", "--wait=true", input=_listed(chosen), seconds=PATIENCE_SECONDS)
+            self.host.kubectl("delete", "--filename=-", "--wait=true", input=_listed(chosen), seconds=_REMOVAL_SECONDS)
         self.host.kubectl("delete", _PREFERENCES, "--all", "--all-namespaces")
 
     def _versions(self) -> dict[str, Obj]:
@@ -127,7 +128,9 @@ def settled(stage: Stage) -> bool:
 
 def settled_in_kubefed(stage: Stage) -> bool:
     """Tell the same of KubeFed, where a preference writes into the object that it speaks for."""
-    asked = {named(obj) for obj in read_objects(stage.host, [PREFERENCE_PATH])}
+    preferences = read_objects(stage.host, [PREFERENCE_PATH])
+    # One that names no federated kind speaks for nothing.
+    asked = {named(obj) for obj in preferences if obj["spec"]["targetKind"].startswith("Federated")}
     scheduled = [obj for obj in stage.federated() if named(obj) in asked and obj["kind"] != "FederatedNamespace"]
     return settled(stage) and all(
         _has_replicas(entry) for obj in scheduled for entry in obj["spec"].get("overrides") or [{}]

@@ -83,7 +83,7 @@ class TakenOver:
     after: dict[str, Obj]
     report: Obj
     again: Obj
-    edited: dict[str, str]
+    edited: dict[str, tuple[str, list[str]]]
     leftover: dict[str, dict[str, Obj]]
 
 
@@ -142,17 +142,27 @@ def _looks(stage: Stage) -> None:
     wait_until(arrived, seconds=PATIENCE_SECONDS, what="Hanse carries an object into every cluster")
 
 
-def _edit(stage: Stage) -> dict[str, str]:
-    """Change the sample's image through Hanse; returns what the clusters run then."""
-    image = '[{"op":"replace","path":"/spec/template/spec/template/spec/containers/0/image","value":"nginx:after"}]'
-    stage.host.kubectl("patch", *SAMPLE, "--type=json", "--patch", image)
+def _edit(stage: Stage) -> dict[str, tuple[str, list[str]]]:
+    """Change the sample's image and take a label away through Hanse; returns what the clusters have of both then."""
+    template = "/spec/template"
+    changes = [
+        {"op": "replace", "path": f"{template}/spec/template/spec/containers/0/image", "value": "nginx:after"},
+        {"op": "remove", "path": f"{template}/metadata/labels/app"},
+    ]
+    stage.host.kubectl("patch", *SAMPLE, "--type=json", "--patch", json.dumps(changes))
 
-    def images() -> dict[str, str]:
+    def found() -> dict[str, tuple[str, list[str]]]:
         copies = {name: stage.members[name].get(*SAMPLE_COPY) for name in CLUSTERS[:2]}
-        return {name: copy["spec"]["template"]["spec"]["containers"][0]["image"] for name, copy in copies.items()}
+        return {
+            name: (copy["spec"]["template"]["spec"]["containers"][0]["image"], sorted(copy["metadata"]["labels"]))
+            for name, copy in copies.items()
+        }
 
-    wait_until(lambda: images()["cluster1"] == "nginx:after", seconds=PATIENCE_SECONDS, what="an edit arrives")
-    return images()
+    def arrived() -> bool:
+        return all("app" not in labels for _, labels in found().values())
+
+    wait_until(arrived, seconds=PATIENCE_SECONDS, what="an edit arrives")
+    return found()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -186,8 +196,9 @@ def test_hanse_touches_no_workload_that_it_took_over(taken_over):
     assert {seen["restarts"] for seen in pods} == {0}
 
 
-def test_an_edit_arrives_by_hanse(taken_over):
-    assert taken_over.edited == {"cluster1": "nginx:after", "cluster2": "nginx:1.17.0-alpine"}
+def test_an_edit_arrives_by_hanse_and_what_is_taken_out_goes(taken_over):
+    labels = ["hanse.dev/managed", "kubefed.io/managed"]
+    assert taken_over.edited == {"cluster1": ("nginx:after", labels), "cluster2": ("nginx:1.17.0-alpine", labels)}
 
 
 def test_a_deletion_takes_the_copies_along(taken_over):

@@ -167,6 +167,8 @@ def test_an_object_that_is_being_deleted_is_left_to_kubefed():
     found = planned(written, left_by_kubefed(written))
     assert found.is_done
     assert "let KubeFed finish" in only_copy(found).why
+    written["metadata"]["finalizers"] = [FINALIZER]
+    assert only_copy(planned(written, left_by_kubefed(written))).step is Step.TAKE
 
 
 def test_a_type_that_does_not_propagate_is_left_alone():

@@ -42,6 +42,20 @@ async def test_a_key_that_changes_while_worked_on_waits_for_its_worker(queue):
     assert await take(queue) == "a"
 
 
+async def test_a_key_is_in_the_queue_until_it_was_looked_at(queue):
+    queue.add("a")
+    queue.add_after("later", 60.0)
+    waiting = "a" in queue
+    await queue.get()
+    working = "a" in queue
+    queue.done("a")
+
+    assert waiting
+    assert working
+    assert "a" not in queue
+    assert "later" not in queue
+
+
 async def test_of_several_delays_the_earliest_counts(queue):
     start = asyncio.get_running_loop().time()
     queue.add_after("a", 30)
