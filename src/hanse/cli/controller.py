@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import yaml
 
 from hanse.api.cluster_forms import FORM_CRDS
 from hanse.api.kubefed.forms import FORM_D, FORMS, Form
@@ -23,6 +22,7 @@ from hanse.cli.control_plane import (
 )
 from hanse.cli.failures import one_sentence
 from hanse.cli.kinds_file import KINDS_VARIABLE, read_teachings
+from hanse.cli.output import show_documents
 from hanse.cli.running import log_to, run, until_signalled
 from hanse.clusters.access_admission import API_VERSION, binding_manifest, policy_manifest
 from hanse.kube.client import Client
@@ -75,7 +75,7 @@ def command(
         held = held_at_birth([*held_types(), *held_by_default()])
         stamping = policy_manifest(API_VERSION, DEFAULT_KINDS, "the user of this kubeconfig", held, STAMPED_GROUPS)
         applied = (*HOST_CRDS, *FORM_CRDS, *kubefed_definitions(forms=forms), stamping, binding_manifest(API_VERSION))
-        click.echo(yaml.safe_dump_all(applied, sort_keys=False), nl=False)
+        show_documents(applied)
         return
     teachings = read_teachings(kinds)
     log_to(json=log_format == "json")
