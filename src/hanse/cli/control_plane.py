@@ -24,14 +24,14 @@ from hanse.clusters.registry import Registry
 from hanse.federated import FederatedDoor, TypeKeeper
 from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
-from hanse.kube.errors import AlreadyExists
+from hanse.kube.errors import AlreadyExists, ApiError
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.leases import Fenced, Leadership, LeaseTerms
 from hanse.kube.log import Log
 from hanse.kube.manifest import Key, Obj, annotations_of, dig, name_of
 from hanse.kube.resources import CRDS, NAMESPACES, NODES
-from hanse.kube.transport import Transport
+from hanse.kube.transport import Transport, Unreachable
 from hanse.native import GuestDoor, KindKeeper, NativeDoor
 from hanse.propagation.door import Door
 from hanse.propagation.engine import Engine
@@ -52,6 +52,7 @@ HOST_CRDS: tuple[Obj, ...] = (
 TERMS = LeaseTerms(duration_seconds=8.0, renew_deadline_seconds=5.0, retry_seconds=1.0)
 _LEASE = Key(SYSTEM_NAMESPACE, "hanse-controller")
 _ESTABLISHED_SECONDS = 30.0
+_AGAIN_SECONDS = 1.0
 
 
 def to_member(endpoint: Endpoint) -> Transport:
@@ -79,9 +80,14 @@ async def serve_federated_types(host: Client, forms: tuple[Form, ...] = FORMS) -
 
 
 async def served_forms(host: Client) -> tuple[Form, ...]:
-    """Return the forms of which a host serves the federated kinds."""
-    groups = {dig(crd, "spec", "group") for crd in (await host.list(CRDS)).items}
-    return tuple(form for form in FORMS if form.group in groups)
+    """Return the forms of which a host serves the federated kinds, asked until it answers."""
+    while True:
+        try:
+            groups = {dig(crd, "spec", "group") for crd in (await host.list(CRDS)).items}
+        except (ApiError, Unreachable):
+            await host.runtime.sleep(_AGAIN_SECONDS)
+        else:
+            return tuple(form for form in FORMS if form.group in groups)
 
 
 async def _serve(host: Client, definitions: Iterable[Obj]) -> None:
