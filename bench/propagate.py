@@ -29,12 +29,15 @@ Modes
 `--mode` is a comma-separated list; each entry is one full run, in order, and
 all of them go into one report. `--mode raw,hanse,raw` brackets a run with the
 limit of the machine, and `ratios` then compares it with the mean of all raw
-runs of the report.
+runs of the report. `--mode raw,hanse,federated,raw` sets both of Hanse's front
+doors side by side: `to_native` compares the second with the first.
 
   raw       the harness writes the Deployments straight into every member:
             what the API servers (and this client) can take with no control
             plane between them
   hanse     Deployments on the host, nothing else
+  federated FederatedDeployments on the host, each with a Deployment as its
+            template
   karmada   Deployments on the host, one PropagationPolicy per namespace
   FILE:NAME a Mode defined in another Python file
 
@@ -84,6 +87,7 @@ from bench.harness.metering import Processes
 from bench.harness.modes import load_mode
 from bench.harness.phases import Run
 from bench.harness.rest import Api, Manifest
+from bench.results import FEDERATED
 
 COMPARED = (
     ("burst", "requests_wall_s"),
@@ -103,20 +107,29 @@ COMPARED = (
 
 def ratios(runs: list[Manifest]) -> list[Manifest]:
     """Every other mode's times as multiples of the mean of the raw runs."""
-    raws = [run["phases"] for run in runs if run["mode"] == "raw"]
+    return _ratios([run for run in runs if run["mode"] != "raw"], runs, "raw")
+
+
+def to_native(runs: list[Manifest]) -> list[Manifest]:
+    """The times of federated types as multiples of the mean of the runs with plain objects."""
+    return _ratios([run for run in runs if run["mode"] == FEDERATED], runs, "hanse")
+
+
+def _ratios(compared: list[Manifest], runs: list[Manifest], base: str) -> list[Manifest]:
+    bases = [run["phases"] for run in runs if run["mode"] == base]
     return [
-        {"mode": run["mode"], "run": run["run"], "raw_runs": len(raws)} | _against(run["phases"], raws)
-        for run in runs
-        if run["mode"] != "raw" and raws
+        {"mode": run["mode"], "run": run["run"], f"{base}_runs": len(bases)} | _against(run["phases"], bases)
+        for run in compared
+        if bases
     ]
 
 
-def _against(own: Manifest, raws: list[Manifest]) -> dict[str, float]:
+def _against(own: Manifest, bases: list[Manifest]) -> dict[str, float]:
     result = {}
     for phase, *keys in COMPARED:
         value = _reach(own, phase, *keys)
-        base = [found for found in (_reach(raw, phase, *keys) for raw in raws) if found]
-        if value is not None and len(base) == len(raws):
+        base = [found for found in (_reach(each, phase, *keys) for each in bases) if found]
+        if value is not None and len(base) == len(bases):
             result[f"{phase}.{keys[-1]}"] = round(value / (sum(base) / len(base)), 2)
     return result
 
@@ -137,7 +150,7 @@ def parse_args() -> argparse.Namespace:
     add = parser.add_argument
     add("--host", required=True, help="kubeconfig of the API server users write to")
     add("--member", action="append", required=True, help="kubeconfig of a member (repeat)")
-    add("--mode", required=True, help="comma-separated: raw, hanse, karmada, FILE:NAME")
+    add("--mode", required=True, help="comma-separated: raw, hanse, federated, karmada, FILE:NAME")
     add("--count", type=int, default=200, help="Deployments in the burst")
     add("--namespaces", type=int, default=5, help="namespaces they are spread over")
     add("--concurrency", type=int, default=64, help="requests in flight in a wave")
@@ -192,6 +205,7 @@ async def measure(args: argparse.Namespace) -> Manifest:
         "settings": settings | {"members": len(members)},
         "runs": runs,
         "ratios": ratios(runs),
+        "to_native": to_native(runs),
     }
 
 

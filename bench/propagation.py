@@ -1,7 +1,8 @@
 """Measures Hanse's propagation on real clusters and adds the result to RESULTS.md (`make bench`).
 
 Starts one real host and three real members, etcd with fsync, joins the members, runs `hanse controller` and
-lets the harness (`bench.propagate`) write 1,000 Deployments: raw, through Hanse, and raw again.
+lets the harness (`bench.propagate`) write 1,000 Deployments: raw, through Hanse, and raw again. With
+`--mode raw,hanse,federated,raw` the same is done through federated types, and the two front doors are compared.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench.results import append_results, result_lines
+from bench.federated_results import FEDERATED_HEADING, federated_lines
+from bench.results import FEDERATED, Report, append_results, result_lines
 from tests.kubernetes.real import HOST, MEMBER, ClusterShape, KubectlError, RealCluster, real_clusters
 
 _HANSE = str(Path(sys.executable).parent / "hanse")
@@ -81,7 +83,7 @@ def main() -> int:
     member = member_shape(args.member_controllers)
     with real_clusters({"federation": replace(HOST, fsync=True)} | dict.fromkeys(_REGIONS, member)) as clusters:
         host, *members = clusters.values()
-        through_hanse = "hanse" in args.mode.split(",")
+        through_hanse = {"hanse", FEDERATED} & set(args.mode.split(","))
         controller = start_control_plane(host, members) if through_hanse else None
         out = host.folder / "report.json"
         harness = subprocess.run([*harness_command(args, host, members, controller), "--out", str(out)], check=False)
@@ -91,10 +93,18 @@ def main() -> int:
     if args.out:
         args.out.write_text(text)
     command = shlex.join(["python", "-m", "bench.propagation", *sys.argv[1:]])
-    lines = result_lines(json.loads(text), command=command, commit=_commit())
-    append_results(lines)
-    print("\n".join(lines) or "only raw runs: nothing to compare, nothing recorded")
+    lines = record(json.loads(text), command=command, commit=_commit())
+    print("\n".join(lines) or "nothing to compare, nothing recorded")
     return harness.returncode
+
+
+def record(report: Report, *, command: str, commit: str) -> list[str]:
+    """Add a report to the tables of RESULTS.md and return their new lines."""
+    lines = result_lines(report, command=command, commit=commit)
+    append_results(lines)
+    beside = federated_lines(report, command=command, commit=commit)
+    append_results(beside, FEDERATED_HEADING)
+    return [*lines, *beside]
 
 
 def _join_members(host: RealCluster, members: Sequence[RealCluster]) -> None:

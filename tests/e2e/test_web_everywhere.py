@@ -43,7 +43,7 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
         if killed:
             federation.kill_control_plane()
 
-    wait_until(lambda: ready_clusters(federation) == set(MEMBERS), seconds=30, what="three ready clusters")
+    wait_until(lambda: ready_clusters(federation) == set(MEMBERS), seconds=60, what="three ready clusters")
     others = {member: names_outside(federation, member) for member in MEMBERS}
 
     # Applied, it is everywhere, three replicas each, and the federation says so.
@@ -54,7 +54,7 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
     assert get(federation, "federation", "deployment", "web", *NAMESPACE)["status"]["availableReplicas"] == 9
     for member in MEMBERS:
         assert get(federation, member, "configmap", "web", *NAMESPACE)["data"] == {"greeting": "Moin"}
-    wait_until(lambda: len(addresses(federation)) == 3, seconds=20, what="an address of each cluster")
+    wait_until(lambda: len(addresses(federation)) == 3, seconds=60, what="an address of each cluster")
 
     # It can be explained.
     told = federation.hanse("explain", "deployment", "web")
@@ -72,7 +72,7 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
     # A hand edit in a member is put back.
     federation.kubectl("us-east", "set", "image", "deployment/web", "web=nginx:edited", *NAMESPACE)
     interrupt()
-    wait_until(lambda: image(federation, "us-east") == "nginx:1.30", seconds=20, what="the edit put back")
+    wait_until(lambda: image(federation, "us-east") == "nginx:1.30", seconds=60, what="the edit put back")
     federation.kubectl("us-east", "rollout", "status", "deployment/web", *NAMESPACE, "--timeout=60s")
 
     # A lost cluster's replicas are replaced on the other two.
@@ -84,7 +84,7 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
         seconds=REPLACED_WITHIN_SECONDS,
         what="nine replicas on two clusters",
     )
-    wait_until(lambda: federation_available(federation) == 9, seconds=20, what="the federation counts nine")
+    wait_until(lambda: federation_available(federation) == 9, seconds=60, what="the federation counts nine")
     assert "offline" in federation.hanse("explain", "deployment", "web")
 
     # Healed, it is three each again, and never fewer than nine on the way.

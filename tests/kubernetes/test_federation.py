@@ -13,6 +13,7 @@ from tests.behaviour.federated_kinds import (
 from tests.behaviour.federated_types import federated_manifests_give_the_seeds_results
 from tests.behaviour.lost_cluster import PATIENCE_SECONDS, a_cluster_dies_under_load_and_comes_back
 from tests.behaviour.seed_manifests import PROVIDERS, the_seeds_manifests_give_the_seeds_results
+from tests.behaviour.unseen_kinds import kinds_that_nobody_has_seen_federate_once_they_are_enabled
 from tests.e2e.federation import RealFederation, real_federation
 
 
@@ -36,6 +37,10 @@ def test_kinds_go_to_every_cluster_and_kubectl_follows_them(federation):
 
 def test_enabled_kinds_go_to_every_cluster(federation):
     enabled_kinds_go_to_every_cluster(federation)
+
+
+def test_kinds_that_nobody_has_seen_federate_once_they_are_enabled(federation):
+    kinds_that_nobody_has_seen_federate_once_they_are_enabled(federation)
 
 
 def test_what_a_cluster_runs_already_is_adopted_and_its_pods_stay(federation):

@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, not a package
-"""Make the table of protobuf field numbers that `hanse.apiserver.protobuf` reads.
+"""Make the table of Go types' fields that `hanse.kube.schemas.go_shape` and `hanse.apiserver.protobuf` read.
 
 Run as `python tools/schemas/protobuf.py`. The facts are the struct tags of the API types of the release that
 components/kubernetes/go.mod pins; a small Go program prints them and this script packs them.
@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-TARGET = REPOSITORY / "src/hanse/apiserver/protobuf.json.xz"
+TARGET = REPOSITORY / "src/hanse/kube/schemas/go_types.json.xz"
 
 
 def main() -> None:

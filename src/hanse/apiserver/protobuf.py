@@ -9,18 +9,17 @@ object as JSON: fields that it omits when empty are omitted, the others are ther
 from __future__ import annotations
 
 import base64
-import lzma
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import orjson
 
 from hanse.kube.manifest import Obj
 from hanse.kube.runtime import timestamp
+from hanse.kube.schemas.go_shape import go_types
 
 MAGIC = b"k8s\x00"
 
@@ -80,20 +79,14 @@ class _Field:
         return cls(name, kind, *(flag in flags for flag in "rmlpozi"))
 
 
-@cache
-def _table() -> Obj:
-    table: Obj = orjson.loads(lzma.decompress(Path(__file__).with_name("protobuf.json.xz").read_bytes()))
-    return table
-
-
 def _index_of(api_version: str, kind: str) -> int | None:
-    found: int | None = _table()["kinds"].get(f"{api_version}/{kind}")
+    found: int | None = go_types()["kinds"].get(f"{api_version}/{kind}")
     return found
 
 
 @cache
 def _message(index: int) -> dict[int, _Field]:
-    return {number: _Field.read(*rest) for number, *rest in _table()["messages"][index]}
+    return {number: _Field.read(*rest) for number, *rest in go_types()["messages"][index]}
 
 
 def _read_message(index: int, data: Any, depth: int) -> Obj:

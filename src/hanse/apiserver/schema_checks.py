@@ -5,13 +5,13 @@ from __future__ import annotations
 from hanse.apiserver import status
 from hanse.apiserver.cel.schema_rules import apply_rules
 from hanse.apiserver.core import Call
-from hanse.apiserver.go_shape import write_as_go
 from hanse.apiserver.registry import Served
 from hanse.apiserver.status import FieldProblem
 from hanse.kube.cel.rule import EngineMissing
 from hanse.kube.manifest import Obj
 from hanse.kube.schemas import Schema
 from hanse.kube.schemas.decoding import decode_errors
+from hanse.kube.schemas.go_shape import write_as_go
 from hanse.kube.schemas.structural import drop_nulls, fill_defaults, prune
 from hanse.kube.schemas.validation import validate
 

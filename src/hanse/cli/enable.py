@@ -128,7 +128,9 @@ def _field(text: str) -> Obj:
 
 
 @dataclass(frozen=True, slots=True)
-class _Enabled:
+class Enabled:
+    """What enabling a kind writes, and the lines that tell of it."""
+
     kind: Obj
     """The FederatedKind that has plain objects federated."""
     type: list[Obj]
@@ -136,22 +138,27 @@ class _Enabled:
     lines: list[str]
 
 
-async def _enable(endpoint: Endpoint, directive: TypeDirective, taught: Obj, *, writes: bool) -> _Enabled:
+async def _enable(endpoint: Endpoint, directive: TypeDirective, taught: Obj, *, writes: bool) -> Enabled:
     async with connected(endpoint) as host:
-        resource = await named_kind(host, directive.kind, directive.version)
-        if why := why_never(resource):
-            raise Failure(f"{resource.group_resource} cannot be federated: {why}")
-        manifest = federated_kind_manifest(resource, taught=taught)
-        if resource in DEFAULT_KINDS:
-            # It is federated anyway; only somebody's word against it is taken back.
-            manifest["spec"]["enabled"] = True
-        federated = await type_manifests(host, resource, directive.form) if await serves_types(host) else []
-        if not writes:
-            return _Enabled(manifest, federated, [])
-        lines = [str(one) for one in await write_type(host, federated)] if federated else []
-        written = await host.apply(FEDERATED_KINDS, manifest)
-        named = {name: value for name, value in written.items() if name != "metadata"}
-        return _Enabled(named | {"metadata": {"name": name_of(written)}}, federated, lines)
+        return await enable_kind(host, directive, taught, writes=writes)
+
+
+async def enable_kind(host: Client, directive: TypeDirective, taught: Obj, *, writes: bool = True) -> Enabled:
+    """Have a kind federated on a host, or only say what that would write; raises Failure where it cannot be."""
+    resource = await named_kind(host, directive.kind, directive.version)
+    if why := why_never(resource):
+        raise Failure(f"{resource.group_resource} cannot be federated: {why}")
+    manifest = federated_kind_manifest(resource, taught=taught)
+    if resource in DEFAULT_KINDS:
+        # It is federated anyway; only somebody's word against it is taken back.
+        manifest["spec"]["enabled"] = True
+    federated = await type_manifests(host, resource, directive.form) if await serves_types(host) else []
+    if not writes:
+        return Enabled(manifest, federated, [])
+    lines = [str(one) for one in await write_type(host, federated)] if federated else []
+    written = await host.apply(FEDERATED_KINDS, manifest)
+    named = {name: value for name, value in written.items() if name != "metadata"}
+    return Enabled(named | {"metadata": {"name": name_of(written)}}, federated, lines)
 
 
 async def named_kind(host: Client, word: str, version: str = "") -> Resource:

@@ -21,12 +21,14 @@ from hanse.api.clusters import (
     with_scheme,
 )
 from hanse.api.names import REGION_LABEL, SYSTEM_NAMESPACE
+from hanse.clusters.health import Symptom
 from hanse.kube.conditions import find_condition
 from hanse.kube.manifest import Key, Obj, dig, labels_of, name_of, namespace_of
 from hanse.kube.resources import Resource
 
 _SHIPPER_NAMESPACE = "shipper-system"
 _ADMIRALTY_KEY = "config"
+_MALFORMED = "ConfigMalformed"
 
 
 class FormError(ValueError):
@@ -96,11 +98,20 @@ def _from_kubefed(form: Obj) -> Wanted:
 
 def _kubefed_status(_form: Obj, cluster: Obj) -> Obj:
     status = cluster.get("status") or {}
-    told: Obj = {"conditions": _probed(status.get("conditions") or [])}
+    told: Obj = {"conditions": _with_malformed(status.get("conditions") or [])}
     for theirs, ours in (("kubernetesVersion", "version"), ("zones", "zones"), ("region", "region")):
         if status.get(ours):
             told[theirs] = status[ours]
     return told
+
+
+def _with_malformed(conditions: list[Obj]) -> list[Obj]:
+    """Return KubeFed's conditions: of a cluster that nobody can sign in to it is not known whether it is offline."""
+    joined = find_condition(conditions, "Joined") or {}
+    if joined.get("status") != "False" or joined.get("reason") != Symptom.UNUSABLE.value:
+        return _probed(conditions)
+    known = [entry for entry in conditions if entry.get("type") == "Ready"]
+    return _probed([*known, {**joined, "type": _MALFORMED, "status": "True"}])
 
 
 def _from_shipper(form: Obj) -> Wanted:
@@ -177,11 +188,11 @@ def read_form(form: Form, obj: Obj) -> Wanted | None:
 
 
 def _probed(conditions: list[Obj]) -> list[Obj]:
-    """Return the two conditions that older systems know; the time of a probe is that of its last news."""
+    """Return the conditions that older systems know; the time of a probe is that of its last news."""
     return [
         {**entry, "lastProbeTime": entry["lastTransitionTime"]}
         for entry in conditions
-        if entry.get("type") in ("Ready", "Offline") and "lastTransitionTime" in entry
+        if entry.get("type") in ("Ready", "Offline", _MALFORMED) and "lastTransitionTime" in entry
     ]
 
 

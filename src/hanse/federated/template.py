@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hanse.kube.manifest import Key, Obj, dig
 from hanse.kube.patches.merge_patch import apply_merge_patch
 from hanse.kube.resources import SECRETS, SERVICES, Resource
+from hanse.kube.schemas.go_shape import without_zeros
 from hanse.propagation.intent import Problem
 from hanse.propagation.scale import WORKLOAD, Path
 
@@ -54,13 +55,17 @@ def retained(target: Resource, manifest: Obj, *, replicas: bool) -> tuple[Path, 
 
 
 def as_stored(manifest: Obj) -> Obj:
-    """Return a manifest as a server keeps it where that is not as it is written: a Secret's texts in its data."""
-    texts = manifest.get("stringData")
-    if manifest["kind"] != SECRETS.kind or not isinstance(texts, dict):
-        return manifest
+    """Return a manifest as a server keeps it where that is not as it is written.
+
+    A Secret's texts are in its data, and values that say no more than silence does are not there.
+    """
+    spoken = without_zeros(manifest)
+    texts = spoken.get("stringData")
+    if spoken["kind"] != SECRETS.kind or not isinstance(texts, dict):
+        return spoken
     encoded = {name: b64encode(str(text).encode()).decode() for name, text in texts.items()}
-    kept = {name: value for name, value in manifest.items() if name != "stringData"}
-    return {**kept, "data": {**(manifest.get("data") or {}), **encoded}}
+    kept = {name: value for name, value in spoken.items() if name != "stringData"}
+    return {**kept, "data": {**(spoken.get("data") or {}), **encoded}}
 
 
 def runs_pods(manifest: Obj) -> bool:

@@ -4,9 +4,11 @@ import stat
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from hanse.api.clusters import CLUSTERS
 from hanse.api.names import MANAGED_LABEL, OWNER_ANNOTATION
+from hanse.cli.main import main
 from hanse.kube.resources import CONFIGMAPS, SECRETS
 from tests.component.served_federation import ServedFederation
 
@@ -41,6 +43,20 @@ def test_several_clusters_join_at_once_and_joining_again_renews(joined, hanse):
     assert (code, told) == (0, "cluster east was a member already; its credentials are renewed\n")
     assert cluster(joined, "west")["metadata"]["labels"] == {"tier": "gold"}
     assert hanse("join", "east", "--rotate") == (0, "cluster east has a new token\n")
+
+
+def test_117_a_context_of_the_host_may_be_called_anything(joined, hanse, tmp_path):
+    """Nothing in a member is called after the host's context, so that a / in it does no harm."""
+    config = yaml.safe_load(joined.config.read_text())
+    host = next(each for each in config["contexts"] if each["name"] == "host")
+    config["contexts"].append({**host, "name": "team/host:6443/admin"})
+    path = tmp_path / "config"
+    path.write_text(yaml.safe_dump(config))
+
+    words = ["join", "east", "--kubeconfig", path, "--host-kubeconfig", path, "--host-context", "team/host:6443/admin"]
+    done = CliRunner().invoke(main, list(map(str, words)))
+
+    assert (done.exit_code, done.output) == (0, "cluster east was a member already; its credentials are renewed\n")
 
 
 def test_cordon_and_taints_are_written_once_and_taken_back(joined, hanse):

@@ -296,6 +296,42 @@ async def test_a_kubefed_cluster_becomes_a_cluster_and_hears_how_it_is():
         assert kept.labels["tier"] == "bronze"
 
 
+async def test_123_a_secret_without_a_token_is_a_malformed_configuration_until_it_has_one():
+    """The other cluster is as ready as before; the one in question is no sooner than its Secret is whole."""
+    async with world() as here:
+        room = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-federation-system"}}
+        await here.host.create(NAMESPACES, room)
+        token = {"token": base64.b64encode(b"administrator").decode()}
+        for name, data in (("creds", {}), ("whole", token)):
+            metadata = {"name": name, "namespace": "kube-federation-system"}
+            await here.host.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
+        await here.open("other")
+        other = kubefed(apiEndpoint="https://other", secretRef={"name": "whole"})
+        other["metadata"]["name"] = "other"
+        for form in (kubefed(), other):
+            await here.host.create(KUBEFED_CLUSTERS, form)
+
+        async def malformed():
+            found = await _told(here, "east")
+            return (found.get("Ready"), found.get("ConfigMalformed")) == ("False", "True")
+
+        async def other_ready():
+            return await _told(here, "other") == {"Ready": "True", "Offline": "False"}
+
+        await here.until(malformed)
+        await here.until(other_ready)
+        assert "Offline" not in await _told(here, "east")
+        await here.host.patch(SECRETS, "creds", {"data": token}, "kube-federation-system")
+        await here.until(lambda: _told_ready(here))
+        assert "ConfigMalformed" not in await _told(here, "east")
+        assert await other_ready()
+
+
+async def _told(here, name):
+    form = await here.host.get(KUBEFED_CLUSTERS, name, "kube-federation-system")
+    return {each["type"]: each["status"] for each in dig(form, "status", "conditions", default=[])}
+
+
 async def _told_ready(here):
     form = await _form(here)
     ready = find_condition(dig(form, "status", "conditions"), "Ready") or {}

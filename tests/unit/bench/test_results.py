@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from bench.federated_results import FEDERATED_HEADING, federated_lines
 from bench.harness.rest import changes_in
-from bench.propagate import ratios
+from bench.propagate import ratios, to_native
 from bench.results import result_lines, with_results
 
 
@@ -25,7 +26,8 @@ def _run(mode: str, *, seconds: float, latency: float, host_writes: int) -> dict
 
 
 def _report(*runs: dict[str, Any]) -> dict[str, Any]:
-    return {"started": "2026-11-16T10:00:00+0000", "runs": list(runs), "ratios": ratios(list(runs))}
+    compared = {"ratios": ratios(list(runs)), "to_native": to_native(list(runs))}
+    return {"started": "2026-11-16T10:00:00+0000", "runs": list(runs), **compared}
 
 
 def test_times_are_multiples_of_the_mean_of_the_raw_runs() -> None:
@@ -51,6 +53,33 @@ def test_a_phase_that_did_not_complete_has_no_ratio() -> None:
     (line,) = result_lines(report, command="make bench", commit="abc1234")
 
     assert "| 3.00× | – | 3.00× |" in line
+
+
+def test_federated_types_are_compared_with_the_native_front_door_in_a_table_of_their_own() -> None:
+    report = _report(
+        _run("raw", seconds=1.0, latency=10.0, host_writes=0),
+        _run("hanse", seconds=2.0, latency=20.0, host_writes=40),
+        _run("federated", seconds=3.0, latency=21.0, host_writes=50),
+    )
+
+    (native,) = result_lines(report, command="make bench", commit="abc1234")
+    (beside,) = federated_lines(report, command="make bench", commit="abc1234")
+
+    assert "| 1.00 | 2.00× | 2.00× | 2.00× |" in native
+    assert beside == (
+        "| 2026-11-16 | abc1234 | `make bench` | 1.50× | 1.50× | 1.50× | 1.05× / 1.05× | 1.00× | 5.0 / 1.5 | – "
+        "| 3.00×, 3.00×, 3.00× |"
+    )
+    assert with_results("", [beside], FEDERATED_HEADING).endswith(f"---|\n{beside}\n")
+
+
+def test_federated_types_without_the_native_front_door_give_no_line() -> None:
+    report = _report(
+        _run("raw", seconds=1.0, latency=10.0, host_writes=0),
+        _run("federated", seconds=3.0, latency=21.0, host_writes=50),
+    )
+
+    assert federated_lines(report, command="make bench", commit="abc1234") == []
 
 
 def test_raw_runs_alone_give_no_line() -> None:

@@ -178,6 +178,28 @@ def test_health_is_told_back_in_the_words_of_each_system():
     assert (told[TARGETS], told[FEDERATION_CLUSTERS]["zones"]) == (None, ["a"])
 
 
+def test_123_credentials_that_cannot_be_used_are_a_malformed_configuration_to_kubefed():
+    since = {"lastTransitionTime": "2030-01-03T00:00:00Z"}
+    reason = {"reason": "CredentialsUnusable", "message": "secret x has no token"}
+    conditions = [
+        {"type": "Joined", "status": "False", **reason, **since},
+        {"type": "Ready", "status": "False", **reason, **since},
+        {"type": "Offline", "status": "True", **reason, **since},
+    ]
+    refused = [{**conditions[0], "reason": "NotAuthenticated"}, *conditions[1:]]
+    told, others = (
+        kubefed_form().status({}, {"status": {"conditions": each}})["conditions"] for each in (conditions, refused)
+    )
+
+    assert [(each["type"], each["status"]) for each in told] == [("Ready", "False"), ("ConfigMalformed", "True")]
+    assert (told[1]["message"], told[1]["lastProbeTime"]) == ("secret x has no token", since["lastTransitionTime"])
+    assert [each["type"] for each in others] == ["Ready", "Offline"]
+
+
+def kubefed_form():
+    return next(form for form in FORMS if form.resource == KUBEFED_CLUSTERS)
+
+
 def test_a_profile_says_who_publishes_it_and_whether_the_control_plane_is_healthy():
     profile, status = profile_of(READY)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hanse.federated.template import retained, runs_pods, template_for
+from hanse.federated.template import as_stored, retained, runs_pods, template_for
 from hanse.kube.manifest import Key
-from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, SERVICE_ACCOUNTS, SERVICES
+from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, SERVICES
 from tests.unit.federated.cases import DEPLOYMENT, KEY
 
 
@@ -81,3 +81,21 @@ def test_replicas_are_kept_only_where_that_is_asked_for():
 )
 def test_what_runs_something_is_known_by_its_pods(spec, runs):
     assert runs_pods({"spec": spec}) == runs
+
+
+def test_values_that_say_no_more_than_silence_are_not_rendered():
+    """A server would drop them, and the copy would differ for ever from what was asked for."""
+    pod = {"hostNetwork": False, "tolerations": [], "containers": [{"name": "web", "stdin": False}]}
+    written = {"spec": {"replicas": 0, "paused": False, "template": {"spec": pod}}}
+    made = as_stored(template_for(written, DEPLOYMENTS, KEY).manifest)
+    assert made["spec"] == {"replicas": 0, "template": {"spec": {"containers": [{"name": "web"}]}}}
+    service = as_stored(template_for({"spec": {"ports": [{"port": 80, "nodePort": 0}]}}, SERVICES, KEY).manifest)
+    assert service["spec"] == {"ports": [{"port": 80}]}
+
+
+def test_a_secrets_texts_are_rendered_as_its_data():
+    written = {"stringData": {"a": "1"}, "data": {"b": "Mg=="}, "immutable": False}
+    made = as_stored(template_for(written, SECRETS, KEY).manifest)
+    assert made["data"] == {"a": "MQ==", "b": "Mg=="}
+    assert "stringData" not in made
+    assert made["immutable"] is False

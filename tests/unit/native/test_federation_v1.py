@@ -1,33 +1,16 @@
 """The page that says which test holds Hanse to each behaviour of federation v1, and behaviours that need no more."""
 
-import ast
 import re
-from functools import cache
-from pathlib import Path
 
 from hanse.kube.resources import DEPLOYMENTS
 from hanse.native.template import template_of
+from tests.unit.defined_tests import CHECKOUT, names_in
 
-CHECKOUT = Path(__file__).parents[3]
 PAGE = (CHECKOUT / "docs/reference/federation-v1.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (\d+) \| (.+) \| (.+) \|$", re.MULTILINE)
 NAMED = re.compile(r"`(tests/[^`:]+)::([^`\[]+)(?:\[([^`]+)\])?`")
 FEATURES = {"services and DNS", "global load balancing", "federated types", "installing a host"}
 LINES = 110
-
-
-@cache
-def names_in(path):
-    """Return the names of a file's tests, those in classes with their class, and its text."""
-    text = (CHECKOUT / path).read_text(encoding="utf-8")
-    names = set()
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            names.add(node.name)
-        elif isinstance(node, ast.ClassDef):
-            inner = (each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef))
-            names |= {f"{node.name}::{each.name}" for each in inner}
-    return names, text
 
 
 def test_every_line_is_on_the_page_once_and_has_a_test_or_a_feature():

@@ -1,8 +1,8 @@
 """Built-in kinds as a Go server writes them back.
 
 A real server reads these kinds into structs and prints the structs: what is empty and optional vanishes, what is not
-optional appears with its zero value, quantities come back in canonical form. The packaged table of the protobuf reader
-says for each field which of that holds.
+optional appears with its zero value, quantities come back in canonical form. A packaged table of the types' fields says
+for each which of that holds.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ class _Field:
 
 
 @cache
-def _table() -> Obj:
-    table: Obj = orjson.loads(lzma.decompress(Path(__file__).with_name("protobuf.json.xz").read_bytes()))
+def go_types() -> Obj:
+    """Return the table: the messages by number, each a list of fields, and the number of each kind's message."""
+    table: Obj = orjson.loads(lzma.decompress(Path(__file__).with_name("go_types.json.xz").read_bytes()))
     return table
 
 
@@ -51,7 +52,7 @@ class _Message:
 @cache
 def _message(index: int) -> _Message:
     fields = []
-    for _, name, kind, flags in _table()["messages"][index]:
+    for _, name, kind, flags in go_types()["messages"][index]:
         plural = "r" in flags or "l" in flags
         rest = ("p" in flags, "o" in flags, "z" in flags, "i" in flags)
         fields.append(_Field(name, kind, plural, "m" in flags, *rest))
@@ -71,9 +72,50 @@ def _is_shown(field: _Field) -> bool:
 
 def write_as_go(api_version: str, obj: Obj) -> None:
     """Give a manifest of a built-in kind the shape that a Go server would print; kinds unknown to the table stay."""
-    index = _table()["kinds"].get(f"{api_version}/{obj.get('kind')}")
+    index = go_types()["kinds"].get(f"{api_version}/{obj.get('kind')}")
     if index is not None:
         _shape(index, obj)
+
+
+def without_zeros(obj: Obj) -> Obj:
+    """Return a manifest without the values that a Go server cannot tell from silence, such as `hostNetwork: false`.
+
+    What a type keeps although it is zero stays (`replicas: 0`), and so does everything of kinds unknown to the table.
+    """
+    index = go_types()["kinds"].get(f"{obj.get('apiVersion')}/{obj.get('kind')}")
+    return obj if index is None else _spoken(index, obj)
+
+
+def _spoken(index: int, obj: Obj) -> Obj:
+    fields, kept = _printed(index), {}
+    for name, value in obj.items():
+        field = fields.get(name)
+        if field is not None and value and isinstance(value, dict | list):
+            kept[name] = _spoken_within(field, value)
+        elif field is None or not _vanishes(field, value):
+            kept[name] = value
+    return kept
+
+
+def _spoken_within(field: _Field, value: Obj | list[Any]) -> Any:
+    if not isinstance(field.type, int):
+        return value
+    index = field.type
+    if isinstance(value, list):
+        return [_spoken(index, one) if isinstance(one, dict) else one for one in value]
+    if field.mapped:
+        return {key: _spoken(index, one) if isinstance(one, dict) else one for key, one in value.items()}
+    return _spoken(index, value)
+
+
+@cache
+def _printed(index: int) -> dict[str, _Field]:
+    """Return the fields of a message, those of messages that are printed among its own with them."""
+    message = _message(index)
+    fields: dict[str, _Field] = {}
+    for inner in message.inline:
+        fields |= _printed(inner)
+    return fields | message.by_name
 
 
 def _shape(index: int, obj: Obj) -> None:
@@ -85,13 +127,17 @@ def _shape(index: int, obj: Obj) -> None:
         if field is None:
             continue
         value = obj[name]
-        if value is None or (field.omit_empty and not field.pointer and _is_empty(field, value)):
+        if _vanishes(field, value):
             del obj[name]
         elif field.plural or field.mapped or not isinstance(field.type, str) or field.type == "quantity":
             _settle_present(field, obj, value)
     for field in message.shown:
         if field.name not in obj:
             obj[field.name] = _zero(field)
+
+
+def _vanishes(field: _Field, value: Any) -> bool:
+    return value is None or (field.omit_empty and not field.pointer and _is_empty(field, value))
 
 
 def _is_empty(field: _Field, value: Any) -> bool:
