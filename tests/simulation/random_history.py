@@ -116,8 +116,6 @@ class History:
         for plane in stage.federation.planes:
             plane.standstill.end()
             plane.doom(1 << 60, after=False)
-        # One that stood still may have been about to die at the very request in which it stopped.
-        await stage.sleep(1.0)
         await stage.federation.revive()
         stage.say("from now on everything is well")
         left = await self._settle()
@@ -141,9 +139,11 @@ class History:
                 if theme.attend is not None:
                     await theme.attend(stage)
             left = problems(stage.truth)
-            if not left or stage.now - begin > _SETTLE_SECONDS or not stage.federation.alive:
+            if not left or stage.now - begin > _SETTLE_SECONDS:
                 return left
             await stage.sleep(2.0)
+            # A request that hung may have been the one at which a control plane was to die.
+            await stage.federation.revive()
 
     async def _play_weather(self, steps: Sequence[Step]) -> None:
         stage, begin = self.stage, self.stage.now

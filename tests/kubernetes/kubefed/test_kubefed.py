@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -97,9 +98,9 @@ def hanse(stage: Stage) -> Iterator[Hanse]:
 @pytest.fixture(scope="module")
 def taken_over(stage: Stage, running: Running, hanse: Hanse) -> TakenOver:
     running.kubefed.stop()
-    before = everything(stage.members)
+    before = _at_rest(stage)
     report = hanse.migrate("--yes")
-    marked = everything(stage.members)
+    marked = _at_rest(stage)
     again = hanse.migrate("--yes", "--force")
     hanse.start()
     _looks(stage)
@@ -123,6 +124,19 @@ def hanse_left(stage: Stage, taken_over: TakenOver, running: Running) -> Left:
 def _is_like(stage: Stage, left: Left) -> bool:
     now = stage.left({})
     return all(agreed(now.of(example)) == agreed(left.of(example)) for example in stage.examples)
+
+
+def _at_rest(stage: Stage) -> dict[str, Obj]:
+    """Return what members have once their own controllers have followed: a Deployment's marks reach its ReplicaSets."""
+    seen: list[dict[str, Obj]] = [everything(stage.members)]
+
+    def unchanged() -> bool:
+        time.sleep(2)
+        seen.append(everything(stage.members))
+        return seen[-1] == seen[-2]
+
+    wait_until(unchanged, seconds=PATIENCE_SECONDS, what="members at rest")
+    return seen[-1]
 
 
 def _looks(stage: Stage) -> None:
