@@ -138,7 +138,8 @@ def _in_turn(truth: Truth, write: Write) -> Iterator[str]:
         yield f"in turn: {write.named} got a new version while {unproven} were not well with it yet"
     yield from _approved(truth, write, rollout, template)
     given = [truth.given[place, write.uid, template] for place in others if (place, write.uid, template) in truth.given]
-    if given and not truth.clock_is_wrong and write.now - max(given) < rollout.get("pauseSeconds", 0):
+    # The source notes the moment in whole seconds, when it decides; the cluster gets it a little later.
+    if given and not truth.clock_is_wrong and write.now - max(given) < rollout.get("pauseSeconds", 0) - 1.0:
         yield f"in turn: {write.named} got a new version {write.now - max(given):.1f} s after the one before it"
 
 
