@@ -16,7 +16,7 @@ def manifest(api_version: str, kind: str, name: str, spec: dict[str, Any]) -> st
 
 
 async def rolled_out(kubectl: Kubectl, target: str) -> str:
-    return await kubectl("rollout", "status", target, "--timeout=60s")
+    return await kubectl("rollout", "status", target, "--timeout=180s")
 
 
 async def revisions(kubectl: Kubectl, target: str) -> list[str]:
@@ -55,7 +55,7 @@ async def a_node_is_drained_past_a_budget_and_taken_back(kubectl: Kubectl) -> No
     await rolled_out(kubectl, "deployment/web")
     pods = json.loads(await kubectl("get", "pods", "--selector=app=web", "--output=json"))["items"]
     node = pods[0]["spec"]["nodeName"]
-    drained = await kubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=60s")
+    drained = await kubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=180s")
     assert f"node/{node} drained" in drained
     await rolled_out(kubectl, "deployment/web")
     left = json.loads(await kubectl("get", "pods", "--selector=app=web", "--output=json"))["items"]
@@ -68,7 +68,7 @@ async def a_cron_job_is_run_by_hand(kubectl: Kubectl) -> None:
     spec = {"schedule": "0 3 1 1 *", "jobTemplate": {"spec": {"template": work}}}
     await kubectl("apply", "--filename=-", input=manifest("batch/v1", "CronJob", "yearly", spec))
     await kubectl("create", "job", "now", "--from=cronjob/yearly")
-    await kubectl("wait", "job/now", "--for=condition=Complete", "--timeout=60s")
+    await kubectl("wait", "job/now", "--for=condition=Complete", "--timeout=180s")
 
 
 SCENARIOS = (

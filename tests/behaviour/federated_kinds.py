@@ -105,9 +105,9 @@ def kinds_go_to_every_cluster_and_kubectl_follows_them(federation: Federation) -
     """Lines 4, 45, 51 and 57; the federation's status is read by kubectl as that of one cluster."""
     apply(federation, *KINDS)
     for target in ("deployment/web", "statefulset/db", "daemonset/agent"):
-        federation.kubectl("federation", "rollout", "status", target, HERE, "--timeout=90s")
-    federation.kubectl("federation", "wait", "job/pi", "--for=condition=complete", HERE, "--timeout=90s")
-    federation.kubectl("federation", "wait", "deployment/web", "--for=condition=available", HERE, "--timeout=60s")
+        federation.kubectl("federation", "rollout", "status", target, HERE, "--timeout=180s")
+    federation.kubectl("federation", "wait", "job/pi", "--for=condition=complete", HERE, "--timeout=180s")
+    federation.kubectl("federation", "wait", "deployment/web", "--for=condition=available", HERE, "--timeout=180s")
 
     until("every kind in every cluster", lambda: all(names(federation, member) >= EVERYWHERE for member in MEMBERS))
     assert len(holders(federation, "cronjob", "nightly")) == 1, "what runs once a night runs in one cluster"
@@ -130,7 +130,7 @@ def enabled_kinds_go_to_every_cluster(federation: Federation) -> None:
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"}
     binding = manifest(ROLES, "RoleBinding", "robot", roleRef=reference, subjects=subjects)
     apply(federation, HOME, manifest("v1", "ServiceAccount", "robot"), role, binding, WIDGETS)
-    federation.kubectl("federation", "wait", "crd/widgets.example.com", "--for=condition=Established", "--timeout=60s")
+    federation.kubectl("federation", "wait", "crd/widgets.example.com", "--for=condition=Established", "--timeout=180s")
     apply(federation, manifest("example.com/v1", "Widget", "gear", spec={"size": 5}))
     assert holders(federation, "role", "reader") == ()
 
@@ -156,14 +156,14 @@ def what_a_cluster_runs_already_is_adopted_and_its_pods_stay(federation: Federat
     until("the namespace in every cluster", lambda: is_everywhere(federation, "namespace", NAMESPACE))
     old = manifest("apps/v1", "Deployment", "old", spec=workload("old", replicas=2))
     federation.kubectl("eu-west", "apply", "--filename=-", input=json.dumps(old))
-    federation.kubectl("eu-west", "rollout", "status", "deployment/old", HERE, "--timeout=60s")
+    federation.kubectl("eu-west", "rollout", "status", "deployment/old", HERE, "--timeout=180s")
     before = pods(federation, "eu-west", "old")
     assert len(before) == 2
 
     asked = {**old, "spec": {**old["spec"], "replicas": 6}}
     asked["metadata"] = {**old["metadata"], "annotations": {"hanse.dev/adopt": "true"}}
     apply(federation, asked)
-    federation.kubectl("federation", "rollout", "status", "deployment/old", HERE, "--timeout=60s")
+    federation.kubectl("federation", "rollout", "status", "deployment/old", HERE, "--timeout=180s")
     assert {member: len(pods(federation, member, "old")) for member in MEMBERS} == dict.fromkeys(MEMBERS, 2)
     assert pods(federation, "eu-west", "old") == before
 

@@ -16,7 +16,7 @@ from hanse.kube.resources import DEPLOYMENTS, NODES, PODS
 from hanse.kube.runtime import timestamp
 from hanse.kube.transport import Request
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 NOW = {"terminationGracePeriodSeconds": 0}
 
 

@@ -130,7 +130,7 @@ def kinds_that_nobody_has_seen_federate_once_they_are_enabled(federation: Federa
     wait_until(lambda: _overridden(federation, first, other), seconds=PATIENCE_SECONDS, what="overrides in their place")
     wait_until(lambda: _sizes(federation, "plain") == [2, 2, 2], seconds=PATIENCE_SECONDS, what="a crew of six divided")
     listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-    federation.kubectl("federation", "delete", "--filename=-", "--timeout=60s", input=listed)
+    federation.kubectl("federation", "delete", "--filename=-", "--timeout=180s", input=listed)
     assert [_found(federation, member, CREWS, "held") for member in MEMBERS] == [None, None, None]
 
 

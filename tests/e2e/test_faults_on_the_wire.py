@@ -25,7 +25,7 @@ class Broken:
 
     def kubectl(self, *arguments):
         """Return what kubectl prints in us-east, or the error that it ends with."""
-        where = ["--kubeconfig", str(self._data / "kubeconfig"), "--context", "us-east", "--request-timeout=30s"]
+        where = ["--kubeconfig", str(self._data / "kubeconfig"), "--context", "us-east", "--request-timeout=120s"]
         try:
             return run([self._kubectl, *where, *arguments], home=self._home)
         except Refused as error:

@@ -80,7 +80,7 @@ def test_make_run_gives_a_newcomer_a_federation_that_survives_a_lost_cluster(new
         assert process.poll() is None, newcomer.told
 
         newcomer.types("kubectl", "apply", "-f", "examples/web")
-        newcomer.types("kubectl", "-n", "shop", "rollout", "status", "deployment/web", "--timeout=90s")
+        newcomer.types("kubectl", "-n", "shop", "rollout", "status", "deployment/web", "--timeout=180s")
         table = newcomer.types("hanse", "get", "deployments", "-n", "shop")
         assert [line.split()[2] for line in table.splitlines()[1:]] == ["9/9", "3/3", "3/3", "3/3"]
 

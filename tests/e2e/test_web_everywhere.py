@@ -50,7 +50,7 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
     federation.kubectl("federation", "apply", "-f", "examples/web")
     interrupt()
     wait_for_spread(federation, dict.fromkeys(MEMBERS, 3))
-    federation.kubectl("federation", "rollout", "status", "deployment/web", *NAMESPACE, "--timeout=60s")
+    federation.kubectl("federation", "rollout", "status", "deployment/web", *NAMESPACE, "--timeout=180s")
     assert get(federation, "federation", "deployment", "web", *NAMESPACE)["status"]["availableReplicas"] == 9
     for member in MEMBERS:
         assert get(federation, member, "configmap", "web", *NAMESPACE)["data"] == {"greeting": "Moin"}
@@ -65,7 +65,7 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
     # A new image rolls everywhere.
     federation.kubectl("federation", "set", "image", "deployment/web", "web=nginx:1.30", *NAMESPACE)
     interrupt()
-    federation.kubectl("federation", "rollout", "status", "deployment/web", *NAMESPACE, "--timeout=90s")
+    federation.kubectl("federation", "rollout", "status", "deployment/web", *NAMESPACE, "--timeout=180s")
     for member in MEMBERS:
         assert image(federation, member) == "nginx:1.30"
 
@@ -73,7 +73,7 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
     federation.kubectl("us-east", "set", "image", "deployment/web", "web=nginx:edited", *NAMESPACE)
     interrupt()
     wait_until(lambda: image(federation, "us-east") == "nginx:1.30", seconds=60, what="the edit put back")
-    federation.kubectl("us-east", "rollout", "status", "deployment/web", *NAMESPACE, "--timeout=60s")
+    federation.kubectl("us-east", "rollout", "status", "deployment/web", *NAMESPACE, "--timeout=180s")
 
     # A lost cluster's replicas are replaced on the other two.
     federation.fail("eu-west")

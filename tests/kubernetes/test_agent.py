@@ -11,7 +11,7 @@ import yaml
 
 from tests.kubernetes.real import HOST, MEMBER, RealCluster, real_clusters, wait_until
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 
 
 def _deployment(image: str) -> str:
@@ -93,7 +93,7 @@ def test_a_cluster_that_nobody_reaches_gets_its_work_loses_its_agent_and_leaves(
 
     host.kubectl("apply", "--filename=-", input=_deployment("web:1"))
     federation.until(lambda: federation.image() == "web:1", "the cluster has its copy")
-    host.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    host.kubectl("rollout", "status", "deployment/web", "--timeout=180s")
     assert "2 replicas, 2 available" in federation.hanse("explain", "deployment", "web").partition("\neast")[2]
     east.kubectl("set", "image", "deployment/web", "main=bad:1")
     federation.until(lambda: federation.image() == "web:1", "what drifted is put back")

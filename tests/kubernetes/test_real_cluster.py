@@ -69,13 +69,13 @@ def test_a_client_that_does_not_know_the_authority_refuses_to_connect(member: Re
 
 def test_a_pod_waits_for_a_node_and_is_then_scheduled(member: RealCluster) -> None:
     member.kubectl("create", "deployment", "web", "--image=nginx")
-    member.kubectl("wait", "pod", "--selector=app=web", "--for=create", "--timeout=30s")
-    member.kubectl("wait", "pod", "--selector=app=web", "--for=condition=PodScheduled=False", "--timeout=30s")
+    member.kubectl("wait", "pod", "--selector=app=web", "--for=create", "--timeout=120s")
+    member.kubectl("wait", "pod", "--selector=app=web", "--for=condition=PodScheduled=False", "--timeout=120s")
     (pending,) = member.get("pods", "--selector=app=web")["items"]
 
     member.kubectl("create", "--filename=-", input=json.dumps(NODE))
     member.kubectl("patch", "node", "node-1", "--subresource=status", "--type=merge", "-p", json.dumps(NODE_STATUS))
-    member.kubectl("wait", "pod", "--selector=app=web", "--for=condition=PodScheduled", "--timeout=60s")
+    member.kubectl("wait", "pod", "--selector=app=web", "--for=condition=PodScheduled", "--timeout=180s")
     (scheduled,) = member.get("pods", "--selector=app=web")["items"]
 
     assert pending["status"]["phase"] == "Pending"

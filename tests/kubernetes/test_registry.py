@@ -19,7 +19,7 @@ from tests.kubernetes.real import HOST, MEMBER, RealCluster, real_clusters, wait
 kubernetes = pytest.importorskip("kubernetes", reason="the group `clients` is not installed: make test-kubernetes does")
 
 # The registry promises ten seconds, which is held to the letter on virtual time; here the machine may be busy.
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 
 DEPLOYMENT = {
     "apiVersion": "apps/v1",

@@ -39,10 +39,10 @@ def apply(cluster: RealCluster, manifest: object) -> None:
 
 def test_pods_run_and_their_logs_are_read_and_followed(cluster: RealCluster) -> None:
     cluster.kubectl("create", "deployment", "web", "--image=nginx:1", "--replicas=3")
-    cluster.kubectl("rollout", "status", "deployment/web", "--timeout=60s", seconds=90.0)
+    cluster.kubectl("rollout", "status", "deployment/web", "--timeout=180s", seconds=90.0)
     assert "started nginx:1 on node member-node-" in cluster.kubectl("logs", "deployment/web")
     cluster.kubectl("run", "job", "--image=busybox:1", "--restart=Never", "--command", "--", "sleep", "3")
-    cluster.kubectl("wait", "pod/job", "--for=jsonpath={.status.phase}=Running", "--timeout=60s", seconds=90.0)
+    cluster.kubectl("wait", "pod/job", "--for=jsonpath={.status.phase}=Running", "--timeout=180s", seconds=90.0)
     followed = cluster.kubectl("logs", "--follow", "pod/job", seconds=90.0)
     assert followed.splitlines()[-1] == "exited with code 0"
 
@@ -54,12 +54,12 @@ def test_a_claim_is_bound_in_the_zone_of_its_pod_and_its_volume_goes_with_it(clu
     wait_until(lambda: bool(cluster.get("storageclass")["items"]), seconds=60.0, what="a storage class")
     apply(cluster, CLAIM)
     apply(cluster, POD_WITH_CLAIM)
-    cluster.kubectl("wait", "pod/db", "--for=condition=Ready", "--timeout=60s", seconds=90.0)
+    cluster.kubectl("wait", "pod/db", "--for=condition=Ready", "--timeout=180s", seconds=90.0)
     wait_until(bound, seconds=60.0, what="the claim bound")
     [volume] = cluster.get("pv")["items"]
     [term] = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
     assert term["matchExpressions"][0]["values"] == ["eu-1"]
-    cluster.kubectl("delete", "pod/db", "pvc/data", "--timeout=60s", seconds=90.0)
+    cluster.kubectl("delete", "pod/db", "pvc/data", "--timeout=180s", seconds=90.0)
     wait_until(lambda: not cluster.get("pv")["items"], seconds=60.0, what="the volume gone")
 
 
@@ -83,7 +83,7 @@ def test_kubectl_top_and_an_autoscaler_read_the_simulated_load(cluster: RealClus
     cluster.kubectl("set", "resources", "deployment/loaded", "--requests=cpu=200m")
     cluster.kubectl("expose", "deployment/loaded", "--port=80")
     cluster.kubectl("annotate", "service/loaded", "simulator.hanse.dev/load=450m")
-    cluster.kubectl("rollout", "status", "deployment/loaded", "--timeout=60s", seconds=90.0)
+    cluster.kubectl("rollout", "status", "deployment/loaded", "--timeout=180s", seconds=90.0)
     wait_until(tops, seconds=60.0, what="metrics of the pod")
     assert "member-node-1" in cluster.kubectl("top", "nodes")
     cluster.kubectl("autoscale", "deployment/loaded", "--cpu=50%", "--min=1", "--max=8")

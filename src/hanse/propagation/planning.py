@@ -9,6 +9,7 @@ from hanse.api.clusters import Cluster
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.patches.json_patch import JsonPatchError
 from hanse.kube.resources import NAMESPACES
+from hanse.kube.runtime import parse_timestamp
 from hanse.placement.ask import State
 from hanse.placement.candidate import Amounts
 from hanse.placement.decision import Decision, Verdict, decide
@@ -42,6 +43,8 @@ class Observation:
 
 
 UNSEEN = Observation(seen=False)
+# A cluster that joins is probed at once; one of which nothing was heard for so long is done without.
+_FIRST_WORD_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,10 @@ def plan(
     of each cluster's free room others will take, `estimated` how many replicas clusters have turned out to hold.
     """
     refusals = refusals_of(clusters, observed)
-    blind = any(not refusals[cluster.name] and not observed.get(cluster.name, UNSEEN).seen for cluster in clusters)
+    unjudged = [moment for cluster in clusters if (moment := _judged_by(cluster)) is not None and moment > now]
+    blind = bool(unjudged) or any(
+        not refusals[cluster.name] and not observed.get(cluster.name, UNSEEN).seen for cluster in clusters
+    )
     copies = _copies(intent, observed, refusals)
     state = State(
         current={name: _held(intent, copy) for name, copy in copies.items()},
@@ -112,10 +118,24 @@ def plan(
         inherited=_inherited(intent, observed, refusals),
     )
     planned = step.planned(None if blind else _leaving(intent, decision, copies))
+    if unjudged:
+        moments = [*unjudged, *([planned.decision.until] if planned.decision.until is not None else [])]
+        planned = replace(planned, decision=replace(planned.decision, until=min(moments)))
     if intent.placement.rollout is None:
         return planned
     unseen = [name for name in chosen if name in silent]
     return _in_turn(intent, planned, fleet, copies, unseen=unseen, memory=memory or Remembered(), now=now)
+
+
+def _judged_by(cluster: Cluster) -> float | None:
+    """Return until when one waits for the first word on a cluster's health; None where there was one.
+
+    A federation that begins with clusters full of work hears of them one by one, and must not move what the ones have
+    not told of yet to those that have.
+    """
+    if cluster.ready or cluster.offline or cluster.refused_since or not cluster.created:
+        return None
+    return parse_timestamp(cluster.created) + _FIRST_WORD_SECONDS
 
 
 def _own(intent: Intent, observation: Observation | None) -> Obj | None:

@@ -206,6 +206,29 @@ class TestRoomThatOthersWerePromised:
         assert promises.to_others(other, self.clusters({"a": "17", "b": "10"})) == {}
 
 
+class TestClustersOfWhichNothingWasHeardYet:
+    def world(self):
+        new = replace(fleet("c")[0], ready=False, created=BACK)
+        return [*world("a", "b"), new]
+
+    def test_nothing_moves_before_the_first_word_on_their_health(self):
+        made = intent()
+        observed = holding(made, a=3, b=3, c=3)
+
+        planned = plan(made, self.world(), observed, now=BACK_SECONDS + 1)
+
+        assert asked(planned) == {"a": 3, "b": 3}
+        assert planned.leaving is None
+        assert planned.decision.until == BACK_SECONDS + 30
+
+    def test_one_goes_on_without_them_after_a_while(self):
+        made = intent()
+
+        planned = plan(made, self.world(), holding(made, a=3, b=3, c=None), now=BACK_SECONDS + 31)
+
+        assert sum(asked(planned).values()) == 9
+
+
 class TestWhatMustNotRunTwice:
     def single(self, **changes):
         made = intent(1, after_seconds=None)
