@@ -11,6 +11,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
+from weakref import WeakSet
 
 import aiohttp
 from yarl import URL
@@ -60,6 +61,7 @@ class HttpTransport:
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
         self._slots = asyncio.Semaphore(REQUESTS_IN_FLIGHT)
+        self._streams: WeakSet[HttpStream] = WeakSet()
 
     @property
     def address(self) -> str:
@@ -84,7 +86,9 @@ class HttpTransport:
             async with asyncio.timeout(timeout):
                 answer, shown = await self._ask(request)
                 if answer.status == 200 and not _is_page(answer):
-                    return HttpStream(self._endpoint, answer)
+                    stream = HttpStream(self._endpoint, answer)
+                    self._streams.add(stream)
+                    return stream
                 async with answer:
                     body = await answer.read()
         except _FAULTS as error:
@@ -94,6 +98,9 @@ class HttpTransport:
     async def close(self) -> None:
         """Close every connection, for good."""
         self._closed = True
+        # A session that closes tells nobody who waits for more of an answer: whoever watches would wait for ever.
+        for stream in list(self._streams):
+            await stream.close()
         await self._credentials.close()
         if self._session is not None:
             await self._session.close()

@@ -337,3 +337,24 @@ async def test_a_closed_transport_leaves_no_connection_and_sends_nothing_more():
             await transport.send(GET, 10)
 
     assert len(server.asked) == 1
+
+
+async def test_whoever_waits_for_more_of_an_answer_hears_that_the_transport_was_closed():
+    async def endless(request):
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"{}\n")
+        await asyncio.Event().wait()
+
+    async def follow(watch):
+        async for _chunk in watch.chunks():
+            begun.set()
+
+    begun = asyncio.Event()
+    async with serving(endless) as server:
+        transport = HttpTransport(server.endpoint())
+        waiting = asyncio.create_task(follow(await transport.stream(GET, 10)))
+        await asyncio.wait_for(begun.wait(), 10)
+        await transport.close()
+        with pytest.raises(Unreachable):
+            await asyncio.wait_for(waiting, 10)
