@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hanse.api.kubefed.forms import FORMS, Form
 from hanse.api.kubefed.preferences import PREFERENCES, TARGET_KINDS
-from hanse.api.names import FEDERATE_ANNOTATION, STATUS_ANNOTATION, SYSTEM_NAMESPACE
+from hanse.api.names import FEDERATE_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.federated.deletion import farewell_of
 from hanse.federated.knowledge import Knowledge
 from hanse.federated.placement import NAMESPACE_NOT_FEDERATED
@@ -17,6 +17,7 @@ from hanse.federated.types import ServedType, Types
 from hanse.kube.cache import Change
 from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, namespace_of
 from hanse.kube.resources import NAMESPACES, Resource
+from hanse.propagation.aggregation import told_beside
 from hanse.propagation.dependencies import NO_NEEDS, Needs
 from hanse.propagation.door import Affected, Farewell, Inputs, Mark
 from hanse.propagation.intent import Intent, Problem, Ref
@@ -104,7 +105,7 @@ class FederatedDoor:
         """Put a report into the object's status."""
         served = self._served(source)
         if not served.has_status:
-            return _annotated(source, report.trouble)
+            return told_beside(source, report.trouble)
         remote = self._known.collects_status(served)
         missing = self._known.around(served, namespace_of(source)).missing
         reason = NAMESPACE_NOT_FEDERATED if missing else ""
@@ -118,7 +119,7 @@ class FederatedDoor:
     def refused(self, source: Obj, problem: Problem, now: str) -> Obj:
         """Say in the object why nothing can be made of it."""
         if not self._served(source).has_status:
-            return _annotated(source, problem.message)
+            return told_beside(source, problem.message)
         status = refused_status(source, problem, now)
         return source if status is source.get("status") else {**source, "status": status}
 
@@ -140,12 +141,3 @@ def _is_system(namespace: str, served: ServedType) -> bool:
     """Tell whether a namespace is every cluster's own."""
     own = ("default", SYSTEM_NAMESPACE, served.form.system_namespace)
     return namespace.startswith("kube-") or namespace in own
-
-
-def _annotated(obj: Obj, sentence: str) -> Obj:
-    if annotations_of(obj).get(STATUS_ANNOTATION, "") == sentence:
-        return obj
-    annotations = {name: value for name, value in annotations_of(obj).items() if name != STATUS_ANNOTATION}
-    if sentence:
-        annotations[STATUS_ANNOTATION] = sentence
-    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}

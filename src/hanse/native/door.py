@@ -10,7 +10,6 @@ from hanse.api.names import (
     DELETION_ANNOTATION,
     DRIFT_ANNOTATION,
     FEDERATE_ANNOTATION,
-    STATUS_ANNOTATION,
 )
 from hanse.api.plain_kinds import AUTOSCALERS
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
@@ -24,7 +23,7 @@ from hanse.native.kinds import DEFAULT_KINDS, is_federated, why_never
 from hanse.native.scaling import scaling_mark
 from hanse.native.template import template_of
 from hanse.placement.policy import Policies, read_policies
-from hanse.propagation.aggregation import aggregate, tells_by_condition
+from hanse.propagation.aggregation import aggregate, tells_by_condition, told_beside
 from hanse.propagation.dependencies import NAMEABLE, NO_NEEDS, Needs, named_by
 from hanse.propagation.door import Affected, Farewell, Inputs, Mark
 from hanse.propagation.intent import Follows, Intent, Problem, Ref
@@ -151,7 +150,7 @@ class NativeDoor:
             status, trouble = made.status, trouble or made.trouble
         if status is not None:
             result["status"] = status
-        return result if tells_by_condition(resource) else _annotated(result, trouble)
+        return result if tells_by_condition(resource) else told_beside(result, trouble)
 
     def records(self, _source: Obj, _report: Report, _now: str) -> Iterable[Record]:
         """Say that a plain object's own status tells everything."""
@@ -160,7 +159,7 @@ class NativeDoor:
     def refused(self, source: Obj, problem: Problem, now: str) -> Obj:
         """Say in the object why it cannot be placed."""
         if not tells_by_condition(self._by_gvk[gvk(source)]):
-            return _annotated(dict(source), problem.message)
+            return told_beside(source, problem.message)
         status = dict(source.get("status") or {})
         told = condition("Propagated", False, problem.reason, problem.message)
         before = status.get("conditions") or []
@@ -198,13 +197,3 @@ def _same(before: list[Obj], after: list[Obj]) -> bool:
         return [{name: value for name, value in entry.items() if name != "lastUpdateTime"} for entry in entries]
 
     return bare(before) == bare(after)
-
-
-def _annotated(obj: Obj, sentence: str) -> Obj:
-    annotations = {name: value for name, value in annotations_of(obj).items() if name != STATUS_ANNOTATION}
-    if sentence:
-        annotations[STATUS_ANNOTATION] = sentence
-    metadata = {name: value for name, value in obj["metadata"].items() if name != "annotations"}
-    if annotations:
-        metadata["annotations"] = annotations
-    return {**obj, "metadata": metadata}

@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from hanse.api.federated_kinds import FederatedKind
-from hanse.api.names import FEDERATE_ANNOTATION, STATUS_ANNOTATION
+from hanse.api.names import FEDERATE_ANNOTATION
 from hanse.api.plain_kinds import LIMIT_RANGES, NETWORK_POLICIES
 from hanse.kube.cache import Change
-from hanse.kube.manifest import Key, Obj, annotations_of, labels_of, namespace_of
+from hanse.kube.manifest import Key, Obj, labels_of, namespace_of
 from hanse.kube.resources import CONFIGMAPS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, Resource, gvk
 from hanse.native.door import NativeDoor, read_inputs
 from hanse.native.kinds import DEFAULT_KINDS
 from hanse.placement.policy import Policies
+from hanse.propagation.aggregation import told_beside
 from hanse.propagation.door import Affected, Inputs
 from hanse.propagation.intent import Intent, Problem, Ref
 from hanse.propagation.teaching import Teaching
@@ -92,10 +93,7 @@ class GuestDoor(NativeDoor):
         """Say in the object why it cannot be placed; the status of what the host runs is not ours to write."""
         if gvk(source) not in _REFUSED:
             return super().refused(source, problem, now)
-        if annotations_of(source).get(STATUS_ANNOTATION) == problem.message:
-            return source
-        annotations = {**annotations_of(source), STATUS_ANNOTATION: problem.message}
-        return {**source, "metadata": {**source["metadata"], "annotations": annotations}}
+        return told_beside(source, problem.message)
 
     def _is_asked_for(self, source: Obj) -> bool:
         if source["kind"] == NAMESPACES.kind:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hanse.api.names import STATUS_ANNOTATION
 from hanse.api.plain_kinds import (
     AUTOSCALERS,
     CLAIMS,
@@ -19,7 +20,7 @@ from hanse.api.plain_kinds import (
     REPLICATION_CONTROLLERS,
     STATEFUL_SETS,
 )
-from hanse.kube.manifest import Obj
+from hanse.kube.manifest import Obj, annotations_of
 from hanse.kube.resources import DEPLOYMENTS, REPLICASETS, SERVICES, Resource
 from hanse.propagation.report import Report
 from hanse.propagation.statuses.addresses import ingress_status, service_status
@@ -66,3 +67,16 @@ def aggregate(resource: Resource, source: Obj, report: Report, now: str) -> Obj 
 def tells_by_condition(resource: Resource) -> bool:
     """Tell whether a kind's status has conditions, and with them a place for what is to be said of an object."""
     return resource in _WITH_CONDITIONS
+
+
+def told_beside(obj: Obj, sentence: str) -> Obj:
+    """Return an object that says this in the annotation for kinds without conditions; the same one if it does."""
+    if annotations_of(obj).get(STATUS_ANNOTATION, "") == sentence:
+        return obj
+    annotations = {name: text for name, text in annotations_of(obj).items() if name != STATUS_ANNOTATION}
+    if sentence:
+        annotations[STATUS_ANNOTATION] = sentence
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "annotations"}
+    if annotations:
+        metadata["annotations"] = annotations
+    return {**obj, "metadata": metadata}

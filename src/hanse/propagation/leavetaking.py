@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from hanse.api.names import DELETION_ANNOTATION, FINALIZER, STATUS_ANNOTATION
+from hanse.api.names import DELETION_ANNOTATION, FINALIZER
 from hanse.clusters.registry import Registry
 from hanse.kube.manifest import Obj, annotations_of, finalizers_of, uid_of, without_finalizer
 from hanse.kube.resources import NAMESPACES
 from hanse.kube.runtime import Runtime
+from hanse.propagation.aggregation import told_beside
 from hanse.propagation.claims import Claims
 from hanse.propagation.company import title_of
 from hanse.propagation.desk import Desk
@@ -111,7 +112,7 @@ class Leavetaking:
                 await self._partings.refuse(ref, source, _waits_for(why, whys))
             return _WAITING_SECONDS
         self._partings.forget(ref)
-        await self._writer.write(ref, without_finalizer(_untold(source), FINALIZER))
+        await self._writer.write(ref, without_finalizer(told_beside(source, ""), FINALIZER))
         return None
 
     def _wind_up(self, target: Ref, uid: str, farewell: Farewell) -> Collection[str]:
@@ -152,12 +153,6 @@ def is_left(observation: Observation | None, uid: str) -> bool:
 def _waits_for(why: str, whys: Mapping[str, str]) -> Problem:
     told = "; ".join(f"{name}: {why}" for name, why in whys.items() if why)
     return Problem("WaitingForDeletion", f"{why} and waits for what may still be in a cluster ({told})")
-
-
-def _untold(source: Obj) -> Obj:
-    """Take back what was said of a source that nobody looks after any more."""
-    annotations = {name: text for name, text in annotations_of(source).items() if name != STATUS_ANNOTATION}
-    return {**source, "metadata": {**source["metadata"], "annotations": annotations}}
 
 
 def _to_be_orphaned(source: Obj) -> Obj:
