@@ -1,0 +1,1 @@
+"""One name for a service of many clusters: discovery, DNS, health by quorum, ingress and global load balancing."""

@@ -1,0 +1,63 @@
+"""A service of the federation as clients find it: where it is, by which addresses, and which of them serve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hanse.kube.manifest import Key
+
+DEFAULT_TTL_SECONDS = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a cluster is, and how busy it says to be: 0 is idle, 1 full, None untold."""
+
+    cluster: str
+    region: str = ""
+    zones: tuple[str, ...] = ()
+    load: float | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Port:
+    """A port of a Service; one without a name has no SRV record."""
+
+    name: str
+    protocol: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """A Service in one cluster."""
+
+    cluster: str
+    # What clients anywhere reach it by: IPv4 and IPv6 addresses, sorted. Host names of load balancers are resolved.
+    addresses: tuple[str, ...] = ()
+    # What clients in the same cluster reach it by.
+    cluster_ips: tuple[str, ...] = ()
+    # How many of its endpoints are ready there, None where that cannot be seen.
+    backends: int | None = None
+    # Whether clients are led there, and why not.
+    serving: bool = True
+    why: str = ""
+    # The share of clients that it should get beside others that are as near.
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FederatedService:
+    """A Service of the federation, with its presence in every cluster that has it, in order of name."""
+
+    key: Key
+    ports: tuple[Port, ...] = ()
+    presences: tuple[Presence, ...] = ()
+    ttl: int = DEFAULT_TTL_SECONDS
+    # Only these have names in DNS: type LoadBalancer, or clusters that give addresses otherwise.
+    published: bool = True
+
+    @property
+    def serving(self) -> tuple[Presence, ...]:
+        """The presences to which clients are led."""
+        return tuple(each for each in self.presences if each.serving and each.addresses)

@@ -1,0 +1,128 @@
+"""The DNS records of a federation's services: zone, region and global levels, each led on when it has nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from itertools import chain
+
+from hanse.services.naming import Federation
+from hanse.services.presence import FederatedService, Place, Port, Presence
+
+A, AAAA, CNAME, SRV, TXT = "A", "AAAA", "CNAME", "SRV", "TXT"
+_SRV_PRIORITY = 0
+_LARGEST_WEIGHT = 65535
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Datum:
+    """One value of a record set, and what a server that knows its askers does with it."""
+
+    # As in a zone file; names in it end with a dot.
+    value: str
+    # Whose it is: those near the asker come first. "" is nobody's.
+    cluster: str = ""
+    weight: int = 1
+    # What askers in that very cluster get in its place.
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RecordSet:
+    """All values of one name and type; the name has no final dot, the values are sorted."""
+
+    name: str
+    type: str
+    ttl: int
+    data: tuple[Datum, ...]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The plain values, for servers that answer everybody alike."""
+        return tuple(datum.value for datum in self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """A name, whose clusters it covers, and where it leads when none of them serves."""
+
+    name: str
+    members: frozenset[str] | None
+    beyond: str
+
+
+def records_of(service: FederatedService, federation: Federation, places: Mapping[str, Place]) -> list[RecordSet]:
+    """Return every record set of a service, in order of name and type; none for a service without names in DNS."""
+    if not service.published:
+        return []
+    found = chain.from_iterable(
+        _level_records(service, federation, level) for level in _levels(service, federation, places)
+    )
+    own = chain.from_iterable(
+        _addresses(federation.in_cluster(service.key, each.cluster), service.ttl, [each]) for each in service.serving
+    )
+    return sorted([*found, *own])
+
+
+def _levels(service: FederatedService, federation: Federation, places: Mapping[str, Place]) -> Iterable[_Level]:
+    """Yield each level once; those of a cluster without a region or a zone are left out."""
+    key, everywhere = service.key, federation.everywhere(service.key)
+    yield _Level(federation.hostname(key), None, "")
+    yield _Level(everywhere, None, "")
+    regions: dict[str, set[str]] = {}
+    zones: dict[tuple[str, str], set[str]] = {}
+    for presence in service.presences:
+        place = places.get(presence.cluster)
+        if place is None or not place.region:
+            continue
+        regions.setdefault(federation.in_region(key, place.region), set()).add(presence.cluster)
+        for zone in place.zones:
+            names = federation.in_zone(key, place.region, zone), federation.in_region(key, place.region)
+            zones.setdefault(names, set()).add(presence.cluster)
+    for name, members in sorted(regions.items()):
+        yield _Level(name, frozenset(members), everywhere)
+    for (name, region), members in sorted(zones.items()):
+        yield _Level(name, frozenset(members), region)
+
+
+def _level_records(service: FederatedService, federation: Federation, level: _Level) -> list[RecordSet]:
+    here = [each for each in service.serving if level.members is None or each.cluster in level.members]
+    if not here:
+        return [RecordSet(level.name, CNAME, service.ttl, (Datum(f"{level.beyond}."),))] if level.beyond else []
+    return [*_addresses(level.name, service.ttl, here), *_services(service, federation, level.name, here)]
+
+
+def _addresses(name: str, ttl: int, presences: Iterable[Presence]) -> list[RecordSet]:
+    data: dict[str, dict[str, Datum]] = {A: {}, AAAA: {}}
+    for presence in presences:
+        for address in presence.addresses:
+            kind = A if ip_address(address).version == 4 else AAAA
+            inside = next((ip for ip in presence.cluster_ips if ip_address(ip).version == ip_address(address).version), "")
+            data[kind].setdefault(address, Datum(address, presence.cluster, presence.weight, inside))
+    return [RecordSet(name, kind, ttl, _sorted(found.values())) for kind, found in data.items() if found]
+
+
+def _services(
+    service: FederatedService, federation: Federation, name: str, presences: list[Presence]
+) -> list[RecordSet]:
+    return [
+        RecordSet(
+            f"_{port.name}._{port.protocol.lower()}.{name}",
+            SRV,
+            service.ttl,
+            _sorted(_service_datum(service, federation, port, presence) for presence in presences),
+        )
+        for port in service.ports
+        if port.name
+    ]
+
+
+def _service_datum(service: FederatedService, federation: Federation, port: Port, presence: Presence) -> Datum:
+    target = federation.in_cluster(service.key, presence.cluster)
+    weight = min(presence.weight, _LARGEST_WEIGHT)
+    return Datum(f"{_SRV_PRIORITY} {weight} {port.number} {target}.", presence.cluster, presence.weight)
+
+
+def _sorted(data: Iterable[Datum]) -> tuple[Datum, ...]:
+    return tuple(sorted(data))
