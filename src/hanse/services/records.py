@@ -96,11 +96,16 @@ def _level_records(service: FederatedService, federation: Federation, level: _Le
 def _addresses(name: str, ttl: int, presences: Iterable[Presence]) -> list[RecordSet]:
     data: dict[str, dict[str, Datum]] = {A: {}, AAAA: {}}
     for presence in presences:
+        inside = {_kind(ip): ip for ip in reversed(presence.cluster_ips)}
         for address in presence.addresses:
-            kind = A if ip_address(address).version == 4 else AAAA
-            inside = next((ip for ip in presence.cluster_ips if ip_address(ip).version == ip_address(address).version), "")
-            data[kind].setdefault(address, Datum(address, presence.cluster, presence.weight, inside))
+            kind = _kind(address)
+            datum = Datum(address, presence.cluster, presence.weight, inside.get(kind, ""))
+            data[kind].setdefault(address, datum)
     return [RecordSet(name, kind, ttl, _sorted(found.values())) for kind, found in data.items() if found]
+
+
+def _kind(address: str) -> str:
+    return A if ip_address(address).version == 4 else AAAA
 
 
 def _services(
