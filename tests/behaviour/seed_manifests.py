@@ -5,6 +5,7 @@ Numbers are the lines of docs/reference/federation-v1.md.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,11 +21,12 @@ LABELS = {
     "eu-west": ("location=europe", "environment=prod"),
     "us-east": ("location=us", "environment=prod"),
 }
+HOSTNAME = "my-service.my-namespace.federation.federation.local"
 PATIENCE_SECONDS = 60.0
 
 
 def the_seeds_manifests_give_the_seeds_results(federation: Federation) -> None:
-    """Lines 1, 2, 3, 21, 72, 74 and 80, on clusters of three providers."""
+    """Lines 1, 2, 3, 21, 72, 73 and 74, on clusters of three providers."""
     for member, labels in LABELS.items():
         federation.kubectl("federation", "label", "clusters", member, *labels, "--overwrite")
     for name in FILES:
@@ -32,7 +34,9 @@ def the_seeds_manifests_give_the_seeds_results(federation: Federation) -> None:
 
     _until("two replicas in each cluster", lambda: _ready(federation) == dict.fromkeys(MEMBERS, 2))
     _until("six replicas on the federation", lambda: _ready_on(federation, "federation") == 6)
-    _until("an address and a name", lambda: len(_addresses(federation, "federation")) == 2)
+    _until("two clusters with addresses", lambda: len(_told(federation)) == 2)
+    _until("its own name", lambda: _addresses(federation, "federation") == [HOSTNAME])
+    _until("the name in DNS", lambda: federation.dig(HOSTNAME))
     _services_are_the_clusters_own(federation)
 
     _until("the ConfigMap in europe alone", lambda: _configured(federation) == ["eu-west"])
@@ -52,16 +56,30 @@ def _until(what: str, holds: Any) -> None:
 
 
 def _services_are_the_clusters_own(federation: Federation) -> None:
-    source = _service(federation, "federation")
     copies = {member: _service(federation, member) for member in MEMBERS}
     for copy in copies.values():
         assert [(port["name"], port["port"]) for port in copy["spec"]["ports"]] == [("client", 2379), ("peer", 2380)]
         assert copy["spec"]["selector"] == {"run": "my-service"}
-    addresses = [copy["spec"]["clusterIP"] for copy in (source, *copies.values())]
-    assert all(addresses)
+        assert copy["spec"]["clusterIP"]
     told = {member: _addresses(federation, member) for member in MEMBERS}
-    assert _addresses(federation, "federation") == [*told["eu-west"], *told["ap-south"]]
     assert told["us-east"] == []
+    assert _told(federation) == {member: entries for member, entries in told.items() if entries}
+    # Real servers do not know the names of simulated load balancers, and lead clients to the others.
+    _until("the address in DNS", lambda: told["ap-south"][0] in federation.dig(HOSTNAME))
+    assert set(federation.dig(HOSTNAME)) <= {told["ap-south"][0], _behind(told["eu-west"][0])}
+
+
+def _told(federation: Federation) -> dict[str, list[str]]:
+    """Return the clusters' addresses as the federation's Service lists them."""
+    annotations = _service(federation, "federation")["metadata"].get("annotations", {})
+    items = json.loads(annotations.get("federation.kubernetes.io/service-ingresses", "{}")).get("items", [])
+    entries = {item["cluster"]: item["items"] or [] for item in items}
+    return {cluster: [entry.get("ip") or entry["hostname"] for entry in listed] for cluster, listed in entries.items()}
+
+
+def _behind(name: str) -> str:
+    """Return the address that a simulated load balancer's name stands for."""
+    return name.split(".", maxsplit=1)[0].removeprefix("lb-").replace("-", ".")
 
 
 def _service(federation: Federation, context: str) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ import yaml
 
 from tests.kubernetes.real import HOST, MEMBER, RealCluster, real_clusters, wait_until
 from tests.kubernetes.real.components import CHECKOUT, find_kubectl
+from tests.kubernetes.real.ports import free_port
 
 MEMBERS = ("ap-south", "eu-west", "us-east")
 HANSE = [sys.executable, "-m", "hanse"]
@@ -40,6 +41,9 @@ class Federation(Protocol):
     def kill_control_plane(self) -> None:
         """End the control plane with SIGKILL and start it again."""
 
+    def dig(self, name: str, *options: str) -> list[str]:
+        """Ask the built-in DNS server with the real `dig`; returns the lines of its short answer."""
+
     def renew_rights(self) -> None:
         """Give the control plane the rights in every member that newly enabled kinds need."""
 
@@ -47,6 +51,15 @@ class Federation(Protocol):
 def get(federation: Federation, context: str, *arguments: str) -> Any:
     """Return what `kubectl get` finds, as a manifest."""
     return json.loads(federation.kubectl(context, "get", *arguments, "--output=json"))
+
+
+def ask(address: str, name: str, options: tuple[str, ...], home: Path) -> list[str]:
+    """Type `dig +short` for a DNS server at HOST:PORT; one that does not answer has nothing to say."""
+    host, _, port = address.rpartition(":")
+    try:
+        return run(["dig", f"@{host}", "-p", port, "+short", "+time=2", name, *options], home=home).splitlines()
+    except Refused:
+        return []
 
 
 def run(arguments: list[str], *, home: Path, typed: str | None = None, seconds: float = 120.0) -> str:
@@ -102,6 +115,10 @@ class EmbeddedFederation:
         os.kill(json.loads(self.hanse("status", "-o", "json"))["pid"], signal.SIGKILL)
         self.up()
 
+    def dig(self, name: str, *options: str) -> list[str]:
+        record = json.loads((self.data_dir / "federation.json").read_text())
+        return ask(record["dns"], name, options, self._home)
+
     def renew_rights(self) -> None:
         """Nothing to do: it is the administrator of its members."""
 
@@ -114,6 +131,7 @@ class RealFederation:
         self._folder = folder
         self._host = clusters["federation"]
         self._controller: subprocess.Popen[bytes] | None = None
+        self._dns = f"127.0.0.1:{free_port()}"
 
     def start(self, providers: Mapping[str, str]) -> None:
         for index, name in enumerate(MEMBERS):
@@ -146,6 +164,9 @@ class RealFederation:
             self._controller.wait(timeout=20)
         self._start_controller()
 
+    def dig(self, name: str, *options: str) -> list[str]:
+        return ask(self._dns, name, options, self._folder)
+
     def renew_rights(self) -> None:
         for name in MEMBERS:
             self.hanse("join", name, "--kubeconfig", str(self._clusters[name].kubeconfig))
@@ -153,6 +174,7 @@ class RealFederation:
     def _start_controller(self) -> None:
         with (self._folder / "controller.log").open("ab") as log:
             command = [*HANSE, "controller", "--kubeconfig", str(self._host.kubeconfig), "--all-kubefed-forms"]
+            command += ["--federation-name=federation", "--domain=federation.local", f"--dns-listen={self._dns}"]
             self._controller = subprocess.Popen(command, stderr=log, cwd=CHECKOUT)
 
     def _serves_clusters(self) -> bool:

@@ -16,6 +16,7 @@ from tests.e2e.federation import MEMBERS, Federation, Refused, embedded_federati
 from tests.kubernetes.real import KubectlError, wait_until
 
 NAMESPACE = ["-n", "shop"]
+HOSTNAME = "web.shop.federation.federation.local"
 KINDS = ("deployments", "services", "configmaps")
 REPLACED_WITHIN_SECONDS = 45
 
@@ -54,7 +55,8 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
     assert get(federation, "federation", "deployment", "web", *NAMESPACE)["status"]["availableReplicas"] == 9
     for member in MEMBERS:
         assert get(federation, member, "configmap", "web", *NAMESPACE)["data"] == {"greeting": "Moin"}
-    wait_until(lambda: len(addresses(federation)) == 3, seconds=60, what="an address of each cluster")
+    wait_until(lambda: len(federation.dig(HOSTNAME)) == 3, seconds=60, what="an address of each cluster")
+    wait_until(lambda: hostnames(federation) == [HOSTNAME], seconds=60, what="the name in its status")
 
     # It can be explained.
     told = federation.hanse("explain", "deployment", "web")
@@ -86,12 +88,16 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
     )
     wait_until(lambda: federation_available(federation) == 9, seconds=60, what="the federation counts nine")
     assert "offline" in federation.hanse("explain", "deployment", "web")
+    wait_until(lambda: len(federation.dig(HOSTNAME)) == 2, seconds=60, what="the lost cluster out of DNS")
+    region, everywhere = (f"web.shop.federation.svc{part}.federation.local" for part in (".eu-west", ""))
+    wait_until(lambda: federation.dig(region)[:1] == [f"{everywhere}."], seconds=60, what="its region led on")
 
     # Healed, it is three each again, and never fewer than nine on the way.
     with never_below(federation, 9, survivors=survivors):
         federation.heal("eu-west")
         interrupt()
         wait_for_spread(federation, dict.fromkeys(MEMBERS, 3))
+    wait_until(lambda: len(federation.dig(HOSTNAME)) == 3, seconds=60, what="the healed cluster in DNS")
 
     # Deleted, it is gone everywhere, and nothing else is.
     federation.kubectl("federation", "delete", "-f", "examples/web", "--wait=false", "--ignore-not-found")
@@ -99,6 +105,7 @@ def test_a_deployment_lives_through_its_whole_life_in_three_clusters(federation,
     wait_until(lambda: not any(leftovers(federation, member) for member in MEMBERS), seconds=60, what="clean members")
     wait_until(lambda: "shop" not in namespaces(federation, "federation"), seconds=60, what="the namespace gone")
     assert {member: names_outside(federation, member) for member in MEMBERS} == others
+    wait_until(lambda: not federation.dig(region), seconds=60, what="no name left")
 
 
 def ready_clusters(federation):
@@ -142,9 +149,9 @@ def wait_for_spread(federation, wanted):
     wait_until(lambda: spread(federation) == wanted, seconds=90, what=f"the spread {wanted}")
 
 
-def addresses(federation):
+def hostnames(federation):
     service = get(federation, "federation", "service", "web", *NAMESPACE)
-    return [entry["ip"] for entry in service["status"]["loadBalancer"].get("ingress", [])]
+    return [entry.get("hostname") for entry in service["status"]["loadBalancer"].get("ingress", [])]
 
 
 def namespaces(federation, context):

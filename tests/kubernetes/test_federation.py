@@ -13,6 +13,7 @@ from tests.behaviour.federated_kinds import (
 from tests.behaviour.federated_types import federated_manifests_give_the_seeds_results
 from tests.behaviour.lost_cluster import PATIENCE_SECONDS, a_cluster_dies_under_load_and_comes_back
 from tests.behaviour.seed_manifests import PROVIDERS, the_seeds_manifests_give_the_seeds_results
+from tests.behaviour.shared_ingress import clusters_share_an_address
 from tests.behaviour.unseen_kinds import kinds_that_nobody_has_seen_federate_once_they_are_enabled
 from tests.e2e.federation import RealFederation, real_federation
 
@@ -49,6 +50,10 @@ def test_what_a_cluster_runs_already_is_adopted_and_its_pods_stay(federation):
 
 def test_what_pods_need_goes_where_they_go(federation):
     what_pods_need_goes_where_they_go(federation)
+
+
+def test_clusters_share_an_address(federation):
+    clusters_share_an_address(federation)
 
 
 def test_a_killed_clusters_replicas_run_elsewhere_and_come_back_without_flapping(federation, capsys):

@@ -24,6 +24,12 @@ PROXY_ANNOTATION = "hanse.dev/proxy-url"
 # On a Cluster that is not reached by Hanse but fetches its work itself, by an agent: "pull".
 MODE_ANNOTATION = "hanse.dev/mode"
 PULL = "pull"
+# On a Cluster whose ingress controller shares its uid with those of others: that uid, as federation v1 noted it.
+INGRESS_UID_ANNOTATION = "kubernetes.io/ingress.uid"
+# On a Cluster beside such ones: "own" says that its ingress controller keeps to itself; "shared", by a person, that it
+# shall share the uid although the cluster has Ingresses of its own.
+INGRESS_ANNOTATION = "hanse.dev/ingress"
+OWN_INGRESS, SHARED_INGRESS = "own", "shared"
 # Every client, of either family: what an address is meant for when nothing is said.
 EVERYONE = "0.0.0.0/0"
 
@@ -79,6 +85,8 @@ class Cluster:
     refused_since: str = ""
     created: str = ""
     pull: bool = False
+    ingress_uid: str = ""
+    own_ingress: bool = False
 
     @property
     def refusal(self) -> str:
@@ -134,6 +142,8 @@ def parse_cluster(obj: Obj) -> Cluster:
         refused_since=(find_condition(conditions, "Ready") or {}).get("lastTransitionTime") or "",
         created=dig(obj, "metadata", "creationTimestamp", default=""),
         pull=annotations_of(obj).get(MODE_ANNOTATION) == PULL,
+        ingress_uid=annotations_of(obj).get(INGRESS_UID_ANNOTATION, ""),
+        own_ingress=annotations_of(obj).get(INGRESS_ANNOTATION) == OWN_INGRESS,
     )
 
 

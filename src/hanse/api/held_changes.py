@@ -31,6 +31,7 @@ _SPEC: Obj = {
             },
         },
         "examples": {"type": "array", "description": "The first of them", "items": {"type": "string"}},
+        "what": {"type": "string", "description": "What would happen, where no objects would leave clusters"},
         "approved": {"type": "boolean", "description": "Whether a person has said that this shall happen"},
     },
 }

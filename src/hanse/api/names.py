@@ -52,6 +52,9 @@ JOB_PREFERENCES_ANNOTATION = "federation.kubernetes.io/job-preferences"
 AUTOSCALED_ANNOTATION = "federation.kubernetes.io/hpa-target-cluster-list"
 # On an autoscaler, written by Hanse: the workload that was told of it.
 SCALES_ANNOTATION = "hanse.dev/scales"
+# On a Service with names in DNS, written by Hanse: the addresses of its copies by cluster. While it is there, the
+# Service's own status names the federation's hostname in place of them.
+SERVICE_INGRESSES_ANNOTATION = "federation.kubernetes.io/service-ingresses"
 # On a workload that must never run twice: "true" leaves it to a lost cluster that may still run it.
 SINGLETON_ANNOTATION = "hanse.dev/singleton"
 

@@ -43,6 +43,8 @@ class Core:
     tokens: dict[str, Identity] = field(default_factory=dict)
     # The configured webhooks and policies, and the way to them.
     hooks: Hooks = field(default_factory=Hooks)
+    # Whether Services get cluster addresses; those of a federation belong to no cluster.
+    cluster_ips: bool = True
     # What stands before the server where a network is simulated; see hanse.apiserver.gate.
     gate: Gate | None = None
     # Kinds that are computed rather than stored, by bucket; see hanse.apiserver.computed.

@@ -61,12 +61,14 @@ class ApiServer:
         version: str = VERSION,
         tokens: Mapping[str, Identity] | None = None,
         service_network: str = "10.96.0.0/16",
+        cluster_ips: bool = True,
         root_certificate: bytes = b"",
         token_key: EllipticCurvePrivateKey | None = None,
     ) -> ApiServer:
         """Open a server on its storage; what every cluster has is made where it is missing.
 
-        `tokens` are bearer tokens to accept from the start, `service_network` is where cluster IPs come from,
+        `tokens` are bearer tokens to accept from the start, `service_network` is where cluster IPs come from (without
+        `cluster_ips` Services get none, as in a federation, whose Services belong to no cluster),
         `root_certificate` is the authority that every namespace's `kube-root-ca.crt` holds, and `token_key` signs
         service accounts' tokens: without one those tokens end with this object.
         """
@@ -82,6 +84,7 @@ class ApiServer:
             TokenSigner(runtime, token_key),
             root_certificate.decode(),
             tokens=dict(tokens or {}),
+            cluster_ips=cluster_ips,
         )
         await storage.open(runtime, hub.publish)
         server = cls(core)

@@ -29,6 +29,7 @@ from hanse.kube.kubeconfig import Endpoint, Kubeconfig
 from hanse.kube.log import Log
 from hanse.kube.runtime import SystemRuntime
 from hanse.kube.transport import Transport, Unreachable
+from hanse.services.health.prober import NetworkProber
 
 log = Log("hanse")
 
@@ -71,7 +72,7 @@ def command(
 
     Needs no way from the federation into the cluster: it reads what the cluster shall have, keeps it so, and tells
     what became of it. Several may run for one cluster: one acts. What runs in the cluster stays while the federation
-    cannot be reached.
+    cannot be reached. It also probes the addresses of the federation's services from where it runs, as it is asked to.
     """
     log_to(json=log_format == "json")
     with one_sentence():
@@ -116,7 +117,7 @@ async def _work(
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(keep_token(host, transport, name, endpoint, credentials))
         while True:
-            await serve(host, name, member_at, connect=_connect, identity=identity)
+            await serve(host, name, member_at, connect=_connect, identity=identity, prober=NetworkProber())
 
 
 async def _check(host: Client, name: str) -> None:

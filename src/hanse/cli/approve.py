@@ -72,6 +72,7 @@ def command(
     hanse approve                  what waits, and why
     hanse approve native           let a held change of plain objects go on
     hanse approve federated        let a held change of FederatedDeployments and their like go on
+    hanse approve dns-main         let services lose their names in the zone of the DNSZone main
     hanse approve deployment web   let a rollout go on to its next group of clusters
     """
     with one_sentence():
@@ -135,7 +136,7 @@ async def held_changes(host: Client) -> list[Waiting]:
 def _held_change(obj: Obj) -> Waiting:
     spec = obj["spec"]
     where = ", ".join(f"{entry['name']} ({entry['objects']})" for entry in spec["clusters"])
-    why = f"{spec['objects']} of {spec['of']} objects would leave clusters that have them: {where}"
+    why = spec.get("what") or f"{spec['objects']} of {spec['of']} objects would leave clusters that have them: {where}"
     examples = tuple(spec.get("examples") or ())
     return Waiting(HELD_CHANGES, obj, name_of(obj), why, {"spec": {"approved": True}}, examples)
 

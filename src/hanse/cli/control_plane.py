@@ -7,14 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 
 from hanse.api.cluster_forms import FORM_CRDS
 from hanse.api.cluster_kind import CLUSTER_CRD
+from hanse.api.dns_zones import DNS_ZONE_CRD
 from hanse.api.federated_kinds import FEDERATED_KIND_CRD
+from hanse.api.federation import FEDERATION_CRD
+from hanse.api.global_ingresses import GLOBAL_INGRESS_CRD
+from hanse.api.health_reports import HEALTH_REPORT_CRD
 from hanse.api.held_changes import HELD_CHANGE_CRD
 from hanse.api.kubefed.forms import FORMS, Form
 from hanse.api.kubefed.hosting import kubefed_definitions
 from hanse.api.names import HOST_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICY_CRD, PLACEMENT_POLICY_CRD
+from hanse.api.service_addresses import SERVICE_ADDRESSES_CRD
 from hanse.api.works import AGENT_CRD, WORK_CRD
 from hanse.cli.authorship import Authorship
+from hanse.cli.service_parts import ServiceParts, Surroundings
 from hanse.clusters.access import Access
 from hanse.clusters.addresses import own_address
 from hanse.clusters.health import HealthTerms
@@ -36,6 +42,8 @@ from hanse.native import GuestDoor, KindKeeper, NativeDoor
 from hanse.propagation.door import Door
 from hanse.propagation.engine import Engine
 from hanse.propagation.teaching import Teaching
+from hanse.services.health.prober import NetworkProber
+from hanse.services.hostnames import Resolve
 
 log = Log("hanse")
 
@@ -47,6 +55,11 @@ HOST_CRDS: tuple[Obj, ...] = (
     HELD_CHANGE_CRD,
     WORK_CRD,
     AGENT_CRD,
+    FEDERATION_CRD,
+    SERVICE_ADDRESSES_CRD,
+    GLOBAL_INGRESS_CRD,
+    HEALTH_REPORT_CRD,
+    DNS_ZONE_CRD,
 )
 # Short enough that a crashed controller is replaced before users of the federation notice.
 TERMS = LeaseTerms(duration_seconds=8.0, renew_deadline_seconds=5.0, retry_seconds=1.0)
@@ -129,10 +142,12 @@ async def campaign(
     connect: Callable[[Endpoint], Transport] = to_member,
     teachings: Sequence[Teaching] = (),
     plain_objects: bool = True,
+    resolve: Resolve | None = None,
 ) -> None:
     """Wait for the Lease and federate until it is lost; `teachings` are what is known of kinds in Python.
 
-    Without `plain_objects` those of the host are its own, but for what labelled namespaces hold.
+    Without `plain_objects` those of the host are its own, but for what labelled namespaces hold. `resolve` finds the
+    addresses of load balancers that have names; without it this machine does.
     No write leaves this process, to the host or to a member, once it may have been replaced.
     """
     leadership = Leadership(host, _LEASE, identity, terms)
@@ -146,6 +161,7 @@ async def campaign(
             teachings=teachings,
             federated_types=True,
             plain_objects=plain_objects,
+            surroundings=Surroundings(NetworkProber(), resolve, lambda: leadership.holds),
         )
 
     log.info("Waiting for leadership", host=host.address, identity=identity)
@@ -161,8 +177,12 @@ async def run_control_plane(
     teachings: Sequence[Teaching] = (),
     federated_types: bool = False,
     plain_objects: bool = True,
+    surroundings: Surroundings | None = None,
 ) -> None:
-    """Federate until cancelled; the host must be prepared, and serve federated types where they are asked for."""
+    """Federate until cancelled; the host must be prepared, and serve federated types where they are asked for.
+
+    Without `surroundings` nobody probes the addresses of services.
+    """
     registry = Registry(host, connect, health, client_address=own_address())
     access = Access(host)
     doors: list[Door] = [(NativeDoor if plain_objects else GuestDoor)(teachings=teachings)]
@@ -170,12 +190,14 @@ async def run_control_plane(
         forms = await served_forms(host)
         doors.insert(0, FederatedDoor(forms=forms))
     engine = Engine(host, registry, doors, access)
+    services = ServiceParts(host, registry, engine.view, surroundings or Surroundings())
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
         tasks.create_task(Mirror(host, registry.cache).run())
         tasks.create_task(Profiles(host, registry.cache).run())
         tasks.create_task(access.run())
         tasks.create_task(engine.run())
+        tasks.create_task(services.run())
         tasks.create_task(KindKeeper(host).run())
         tasks.create_task(Authorship(host, federated_types=federated_types, plain_objects=plain_objects).run())
         if federated_types:

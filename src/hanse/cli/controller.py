@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from hanse.api.cluster_forms import FORM_CRDS
+from hanse.api.federation import (
+    FEDERATIONS,
+    FederationError,
+    check_domain,
+    check_federation_name,
+    federation_manifest,
+)
 from hanse.api.kubefed.forms import FORM_D, FORMS, Form
 from hanse.api.kubefed.hosting import kubefed_definitions
 from hanse.cli.authorship import STAMPED_GROUPS, held_types, stamp_authors
@@ -20,7 +29,7 @@ from hanse.cli.control_plane import (
     prepare_host,
     serve_federated_types,
 )
-from hanse.cli.failures import one_sentence
+from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.kinds_file import KINDS_VARIABLE, read_teachings
 from hanse.cli.output import show_documents
 from hanse.cli.running import log_to, run, until_signalled
@@ -28,10 +37,15 @@ from hanse.clusters.access_admission import API_VERSION, binding_manifest, polic
 from hanse.kube.client import Client
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig
+from hanse.kube.log import Log
+from hanse.kube.manifest import Obj
 from hanse.kube.runtime import SystemRuntime
 from hanse.native.holding import held_at_birth, held_by_default
 from hanse.native.kinds import DEFAULT_KINDS
 from hanse.propagation.teaching import Teaching
+from hanse.services.dns.serving import DnsOptions, parse_address, serve_dns
+
+log = Log("hanse")
 
 
 @click.command("controller")
@@ -57,6 +71,9 @@ from hanse.propagation.teaching import Teaching
     help="Serve KubeFed's types in all five forms they had, not only in the last (types.kubefed.io); "
     "the API server needs several hundred MB more for them.",
 )
+@click.option("--federation-name", default="", help="The name of the federation in the DNS names of its services.")
+@click.option("--domain", default="", help="The DNS domain in which services have names (default: as it was).")
+@click.option("--dns-listen", default="", metavar="HOST:PORT", help="Answer for that domain here, UDP and TCP.")
 def command(
     kubeconfig: Path,
     context: str,
@@ -64,6 +81,9 @@ def command(
     log_format: str,
     kinds: tuple[Path, ...],
     all_kubefed_forms: bool,
+    federation_name: str,
+    domain: str,
+    dns_listen: str,
 ) -> None:
     """Run the control plane against a host API server.
 
@@ -71,28 +91,86 @@ def command(
     it is stopped. Several may run: one leads.
     """
     forms = FORMS if all_kubefed_forms else (FORM_D,)
+    naming = Naming(_federation(federation_name, domain), _dns_options(dns_listen) if dns_listen else None)
     if dry_run:
         held = held_at_birth([*held_types(), *held_by_default()])
         stamping = policy_manifest(API_VERSION, DEFAULT_KINDS, "the user of this kubeconfig", held, STAMPED_GROUPS)
         applied = (*HOST_CRDS, *FORM_CRDS, *kubefed_definitions(forms=forms), stamping, binding_manifest(API_VERSION))
-        show_documents(applied)
+        show_documents(applied if naming.federation is None else (*applied, naming.federation))
         return
     teachings = read_teachings(kinds)
     log_to(json=log_format == "json")
     with one_sentence():
         endpoint = Kubeconfig.load(kubeconfig).endpoint(context)
-        run(lambda: until_signalled(_control(endpoint, teachings, forms)))
+        run(lambda: until_signalled(_control(endpoint, teachings, forms, naming)))
 
 
-async def _control(endpoint: Endpoint, teachings: Sequence[Teaching], forms: tuple[Form, ...]) -> None:
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The Federation object to be written, if any, and how its domain is answered for, if it is."""
+
+    federation: Obj | None = None
+    dns: DnsOptions | None = None
+
+
+def _federation(name: str, domain: str) -> Obj | None:
+    if not name and not domain:
+        return None
+    if not name or not domain:
+        raise Misuse("--federation-name and --domain belong together: give both, or neither")
+    try:
+        check_federation_name(name, "--federation-name")
+        check_domain(domain, "--domain")
+    except FederationError as error:
+        raise Misuse(str(error)) from error
+    return federation_manifest(name, domain)
+
+
+def _dns_options(listen: str) -> DnsOptions:
+    try:
+        host, port = parse_address(listen)
+    except ValueError as error:
+        raise Misuse(f"--dns-listen: {error}") from error
+    return DnsOptions(host=host, port=port)
+
+
+async def _control(endpoint: Endpoint, teachings: Sequence[Teaching], forms: tuple[Form, ...], naming: Naming) -> None:
     host = Client(HttpTransport(endpoint, user_agent="hanse-controller"), SystemRuntime())
     try:
         await prepare_host(host)
         await serve_federated_types(host, forms)
         plain_objects = await federates_plain_objects(host)
         await stamp_authors(host, plain_objects=plain_objects)
-        identity = f"{socket.gethostname()}_{os.getpid()}_{host.runtime.name_suffix()}"
-        while True:
-            await campaign(host, identity, teachings=teachings, plain_objects=plain_objects)
+        if naming.federation is not None:
+            await host.apply(FEDERATIONS, naming.federation)
+        answering = asyncio.create_task(_answer(host, naming.dns))
+        leading = asyncio.create_task(_lead(host, teachings, plain_objects=plain_objects))
+        await _until_one_fails(answering, leading)
     finally:
         await host.close()
+
+
+async def _lead(host: Client, teachings: Sequence[Teaching], *, plain_objects: bool) -> None:
+    identity = f"{socket.gethostname()}_{os.getpid()}_{host.runtime.name_suffix()}"
+    while True:
+        await campaign(host, identity, teachings=teachings, plain_objects=plain_objects)
+
+
+async def _answer(host: Client, options: DnsOptions | None) -> None:
+    """Answer for the federation's domain, whoever leads."""
+    if options is None:
+        return
+    try:
+        await serve_dns(host, options, listening=lambda server: log.info("Answers questions", address=server.address))
+    except OSError as error:
+        raise Failure(f"--dns-listen: cannot listen on {options.host}:{options.port}: {error.strerror}") from error
+
+
+async def _until_one_fails(*tasks: asyncio.Task[None]) -> None:
+    """Wait for tasks; what one of them raises ends all, and is raised as it is."""
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -21,7 +21,7 @@ from hanse.clusters.joining import (
     joining_manifests,
     write_cluster,
 )
-from hanse.clusters.kube_dns import DNS_FEDERATION_ANNOTATION, announce
+from hanse.clusters.kube_dns import NO_NOTICE, DnsNotice, announce
 from hanse.clusters.tokens import account_of, renew_token
 from hanse.federated.knowledge import TYPE_CONFIG_KINDS
 from hanse.kube.client import Client
@@ -41,7 +41,7 @@ class Request:
     own_account: bool
     token_seconds: int
     replace: bool
-    dns_federation: str = ""
+    dns: DnsNotice = NO_NOTICE
 
     def wish(self, kinds: Sequence[Resource] = ()) -> Wish:
         """Return it as the registry wants it; without `kinds` for those that are federated without being asked."""
@@ -64,12 +64,18 @@ async def join_cluster(host_at: Endpoint, member_at: Endpoint, name: str, reques
                 "with --replace (what Hanse has put into it stays there)"
             )
         new = await _enrol(host, member, member_at, name, request)
-        if request.dns_federation:
+        if request.dns.entry:
             # Noted before it is done, so that leaving finds it whenever this ends.
-            noted = {"metadata": {"annotations": {DNS_FEDERATION_ANNOTATION: request.dns_federation}}}
-            await host.patch(CLUSTERS, name, noted)
-            await announce(member, request.dns_federation)
+            await host.patch(CLUSTERS, name, {"metadata": {"annotations": request.dns.annotations()}})
+            await _tell_dns(member, request.dns)
         return new
+
+
+async def _tell_dns(member: Client, notice: DnsNotice) -> None:
+    try:
+        await announce(member, notice)
+    except ValueError as error:
+        raise Failure(f"the cluster has joined, but its DNS was not told of the federation: {error}") from error
 
 
 async def _enrol(host: Client, member: Client, member_at: Endpoint, name: str, request: Request) -> bool:

@@ -22,7 +22,7 @@ from hanse.cli.pull_join import AgentFiles, join_pulling, rehearsal
 from hanse.cli.running import run
 from hanse.clusters.account import Account, account_manifests
 from hanse.clusters.joining import as_account, joining_manifests
-from hanse.clusters.kube_dns import check_entry
+from hanse.clusters.kube_dns import NO_NOTICE, DnsNotice, check_entry, check_server
 from hanse.clusters.kubeconfigs import HIDDEN
 from hanse.clusters.tokens import TOKEN_SECONDS
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
@@ -76,6 +76,13 @@ _FEDERATION_PLACEHOLDER = "<the uid of the federation's kube-system namespace>"
     metavar="NAME=DOMAIN",
     help="Tell the cluster's own DNS (ConfigMap kube-system/kube-dns) of the federation's name and domain.",
 )
+@click.option(
+    "--dns-server",
+    "dns_servers",
+    multiple=True,
+    metavar="IP[:PORT]",
+    help="With --dns-federation: a DNS server that has that domain, as the cluster reaches it (repeat).",
+)
 @click.option("--pull", is_flag=True, help="Let the cluster fetch its work by an agent (`hanse agent`).")
 @click.option(
     "--agent-kubeconfig",
@@ -105,6 +112,7 @@ def command(
     token_hours: int,
     renew: bool,
     dns_federation: str,
+    dns_servers: tuple[str, ...],
     pull: bool,
     agent_kubeconfig: Path | None,
     agent_manifest: Path | None,
@@ -130,7 +138,7 @@ def command(
         own_account=own_account,
         token_seconds=token_hours * 3600,
         replace=replace,
-        dns_federation=_dns_federation(dns_federation, by_kubeconfig=not (secret or renew or pull)),
+        dns=_dns_notice(dns_federation, dns_servers, by_kubeconfig=not (secret or renew or pull)),
     )
     _check_names(names, alone=bool(member_context or secret))
     files = AgentFiles(agent_kubeconfig, agent_manifest, agent_image, host_address)
@@ -260,15 +268,21 @@ def _address(text: str) -> Address:
     return Address(with_scheme(server), cidr)
 
 
-def _dns_federation(text: str, *, by_kubeconfig: bool) -> str:
-    if not text:
-        return ""
+def _dns_notice(entry: str, servers: tuple[str, ...], *, by_kubeconfig: bool) -> DnsNotice:
+    if servers and not entry:
+        raise Misuse("--dns-server: needs --dns-federation, which says for which domain it is asked")
+    if not entry:
+        return NO_NOTICE
     if not by_kubeconfig:
         raise Misuse("--dns-federation: needs a kubeconfig that may write into the cluster, not --secret or --rotate")
     try:
-        return check_entry(text)
+        check_entry(entry)
     except ValueError as error:
         raise Misuse(f"--dns-federation: {error}") from error
+    try:
+        return DnsNotice(entry, tuple(map(check_server, servers)))
+    except ValueError as error:
+        raise Misuse(f"--dns-server: {error}") from error
 
 
 def _secret_key(text: str) -> Key:

@@ -33,9 +33,15 @@ _COMMANDS = {
     "unfederate": ("hanse.cli.unfederate", "Make a plain object of a federated one; clusters keep what they have."),
     "orphaning-deletion": ("hanse.cli.orphaning", "Whether copies stay when their federated object is deleted."),
     "migrate": ("hanse.cli.migrate", "Take over what another system runs, without touching what runs."),
+    "ingress": ("hanse.cli.ingress", "Make one load balancer for an Ingress in many clusters."),
     "apiserver": ("hanse.cli.apiserver", "Run one Kubernetes API server by itself, with nothing to install."),
     "controller": ("hanse.cli.controller", "Run the control plane against a host API server."),
     "agent": ("hanse.cli.agent", "Do the work of one cluster that fetches it from the federation."),
+    "checker": ("hanse.cli.checker", "Probe the addresses of services from here, and have a vote on their health."),
+    "balancer": ("hanse.cli.balancer", "Run the global balancer (HAProxy) in front of every cluster."),
+    "service": ("hanse.cli.service", "Say where the clients of a service of many clusters are led, and why."),
+    "dns": ("hanse.cli.dns", "List the names of services, follow one, or serve them."),
+    "mcs": ("hanse.cli.mcs", "Let clusters export services to the others, and import theirs."),
     "policy-hook": ("hanse.cli.policy_hook", "Ask an external policy engine about what is written to a host."),
 }
 

@@ -70,6 +70,7 @@ def _document(folder: Folder, record: Record, running: bool, clusters: list[dict
         "dataDir": str(folder.path),
         "kubeconfig": str(folder.kubeconfig),
         "host": {"address": record.host, "context": record.name},
+        "dns": {"address": record.dns if running and record.ready else ""},
         "clusters": clusters,
     }
 

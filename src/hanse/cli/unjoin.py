@@ -17,14 +17,14 @@ from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.pull_leave import remove_works, take_back, told_copies
 from hanse.cli.running import run
 from hanse.clusters.account import Account
-from hanse.clusters.kube_dns import DNS_FEDERATION_ANNOTATION, withdraw
+from hanse.clusters.kube_dns import DnsNotice, noticed, withdraw
 from hanse.clusters.leaving import Copy, counted, delete_copies, find_copies, forget, mark_leaving, remove_account
 from hanse.clusters.member import Member
 from hanse.clusters.tokens import account_of
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError, NotFound
 from hanse.kube.kubeconfig import Endpoint, KubeconfigError
-from hanse.kube.manifest import Obj, annotations_of
+from hanse.kube.manifest import Obj
 from hanse.kube.resources import SECRETS
 from hanse.kube.transport import Unreachable
 
@@ -53,8 +53,8 @@ class _Departure:
     pull: bool = False
 
     @property
-    def dns_federation(self) -> str:
-        return annotations_of(self.cluster).get(DNS_FEDERATION_ANNOTATION, "")
+    def dns(self) -> DnsNotice:
+        return noticed(self.cluster)
 
     @property
     def has_account(self) -> bool:
@@ -152,8 +152,8 @@ def _rehearsal(departure: _Departure, terms: _Terms) -> list[str]:
         told.append(f"cluster {name} would be left as it is: {departure.silence}")
     fate = "delete" if terms.delete else "keep"
     told += [f"{fate} {copy} in cluster {name}" for copy in departure.copies]
-    if departure.dns_federation and not departure.silence:
-        told.append(f"take {departure.dns_federation} out of configmap kube-system/kube-dns in cluster {name}")
+    if departure.dns.entry and not departure.silence:
+        told.append(f"take {departure.dns.entry} out of configmap kube-system/kube-dns in cluster {name}")
     if departure.has_account and not departure.silence:
         told.append(f"delete clusterrole {Account(name).role} in cluster {name}, and all that it owns there")
     if departure.pull:
@@ -176,11 +176,11 @@ async def _let_go(host: Client, departure: _Departure, terms: _Terms) -> list[st
         if terms.delete:
             # What the control plane had under way when it was told to let go may have arrived since.
             remaining += await delete_copies(client, await find_copies(client), _LEAVING_SECONDS)
-        if entry := departure.dns_federation:
+        if departure.dns.entry:
             try:
-                await withdraw(client, entry)
-            except ApiError as error:
-                remaining.append(f"{entry} in the ConfigMap kube-system/kube-dns ({error})")
+                await withdraw(client, departure.dns)
+            except (ApiError, ValueError) as error:
+                remaining.append(f"{departure.dns.entry} in the ConfigMap kube-system/kube-dns ({error})")
         if left := await remove_account(client, departure.secret, name, _LEAVING_SECONDS):
             remaining.append(left)
     elif departure.has_account:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.kube.manifest import Obj
-from hanse.kube.resources import NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, Resource
+from hanse.kube.resources import ENDPOINT_SLICES, NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, Resource
 
 # On the host's Secret: the member's service account whose token it holds, NAMESPACE/NAME.
 SERVICE_ACCOUNT_ANNOTATION = "hanse.dev/service-account"
@@ -91,6 +91,8 @@ def cluster_rules(account: Account, kinds: Iterable[Resource]) -> list[Obj]:
     rules: list[Obj] = [_rule([group], sorted(plurals), _WRITE) for group, plurals in sorted(written.items())]
     if read:
         rules.append(_rule([""], sorted(read), _READ))
+    # Clients are led to clusters whose Services have endpoints that are ready.
+    rules.append(_rule([ENDPOINT_SLICES.group], [ENDPOINT_SLICES.plural], _READ))
     # Leaving is one request: it takes away the right to make a second one.
     rules.append(_rule([_RBAC], ["clusterroles"], ["delete", "get"], names=[account.role]))
     rules.append({"nonResourceURLs": ["/readyz", "/version", "/api", "/api/*", "/apis", "/apis/*"], "verbs": ["get"]})

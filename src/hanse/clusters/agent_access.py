@@ -1,12 +1,13 @@
 """What the host has for a cluster that fetches its work: a namespace, and an account that can do nothing outside of it.
 
-The account reads the cluster's Works and answers in their status; it cannot change what they ask for. All of it belongs
-to the Cluster and goes with it.
+The account reads the cluster's Works and HealthReports and answers in their status; it cannot change what they ask for.
+All of it belongs to the Cluster and goes with it.
 """
 
 from __future__ import annotations
 
 from hanse.api.clusters import CLUSTERS, MODE_ANNOTATION, PULL
+from hanse.api.health_reports import HEALTH_REPORTS, checker_lease, cluster_checker
 from hanse.api.works import AGENTS, WORKS, agent_manifest, agent_namespace
 from hanse.clusters.account import MEMBER_LABEL, ROLE_BINDINGS, ROLES
 from hanse.clusters.joining import NotJoined, owned_by_object, settled, write_cluster
@@ -34,12 +35,13 @@ def pull_cluster_manifest(name: str, labels: dict[str, str]) -> Obj:
 def agent_access_manifests(name: str) -> list[Obj]:
     """Return what the host needs beside the Cluster, the Namespace first."""
     namespace = agent_namespace(name)
+    checks = checker_lease(cluster_checker(name), namespace)
     rules = [
         _rule(WORKS.group, [WORKS.plural], [*_READ, "create"]),
-        _rule(AGENTS.group, [AGENTS.plural], _READ),
-        _rule(WORKS.group, [f"{WORKS.plural}/status", f"{AGENTS.plural}/status"], ["patch"]),
+        _rule(AGENTS.group, [AGENTS.plural, HEALTH_REPORTS.plural], _READ),
+        _rule(WORKS.group, [f"{each.plural}/status" for each in (WORKS, AGENTS, HEALTH_REPORTS)], ["patch"]),
         _rule(LEASES.group, [LEASES.plural], ["create"]),
-        _rule(LEASES.group, [LEASES.plural], ["get", "update"], names=[name]),
+        _rule(LEASES.group, [LEASES.plural], ["get", "update"], names=[name, checks.name]),
         _rule("", ["serviceaccounts/token"], ["create"], names=[AGENT_ACCOUNT]),
     ]
     role = {"apiGroup": ROLES.group, "kind": ROLES.kind, "name": AGENT_ACCOUNT}

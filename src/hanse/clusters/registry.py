@@ -97,6 +97,10 @@ class Registry:
             self._parsed = [cluster for cluster in parsed if not cluster.leaving]
         return self._parsed
 
+    def is_offline(self, cluster: str) -> bool:
+        """Tell whether a cluster is known to be Offline."""
+        return self._clusters.synced and any(each.offline for each in self.clusters() if each.name == cluster)
+
     @property
     def cache(self) -> Cache:
         """The Cluster objects themselves, as last seen."""

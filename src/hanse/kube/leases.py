@@ -31,8 +31,18 @@ class LeaseTerms:
 class Leadership:
     """One candidate for one Lease."""
 
-    def __init__(self, client: Client, lease: Key, identity: str, terms: LeaseTerms | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        lease: Key,
+        identity: str,
+        terms: LeaseTerms | None = None,
+        *,
+        labels: dict[str, str] | None = None,
+    ) -> None:
+        """`labels` are given to a Lease that is not there yet, so that it can be found among others."""
         self._client = client
+        self._labels = labels
         self._runtime = client.runtime
         self._lease = lease
         self._identity = identity
@@ -132,12 +142,10 @@ class Leadership:
     async def _store(self, current: Obj | None, spec: Obj) -> Obj:
         if current is not None:
             return await self._client.update(LEASES, {**current, "spec": spec})
-        lease = {
-            "apiVersion": LEASES.api_version,
-            "kind": LEASES.kind,
-            "metadata": {"name": self._lease.name, "namespace": self._lease.namespace},
-            "spec": spec,
-        }
+        metadata: Obj = {"name": self._lease.name, "namespace": self._lease.namespace}
+        if self._labels:
+            metadata["labels"] = self._labels
+        lease = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": spec}
         return await self._client.create(LEASES, lease)
 
     async def _release(self) -> None:

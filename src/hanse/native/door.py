@@ -11,7 +11,7 @@ from hanse.api.names import (
     DRIFT_ANNOTATION,
     FEDERATE_ANNOTATION,
 )
-from hanse.api.plain_kinds import AUTOSCALERS
+from hanse.api.plain_kinds import AUTOSCALERS, INGRESSES
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.kube.cache import Change
 from hanse.kube.conditions import condition, merge_conditions
@@ -19,6 +19,7 @@ from hanse.kube.manifest import Obj, annotations_of, finalizers_of, key_of, uid_
 from hanse.kube.resources import DEPLOYMENTS, Resource, gvk
 from hanse.native.asking import asked_for, brings_along
 from hanse.native.dividing import divisible, preferences_of, runs_pods
+from hanse.native.ingresses import address_mark
 from hanse.native.kinds import DEFAULT_KINDS, is_federated, why_never
 from hanse.native.scaling import scaling_mark
 from hanse.native.template import template_of
@@ -27,6 +28,7 @@ from hanse.propagation.aggregation import aggregate, tells_by_condition, told_be
 from hanse.propagation.dependencies import NAMEABLE, NO_NEEDS, Needs, named_by
 from hanse.propagation.door import Affected, Farewell, Inputs, Mark
 from hanse.propagation.intent import Follows, Intent, Problem, Ref
+from hanse.propagation.one_address import one_address
 from hanse.propagation.records import Record
 from hanse.propagation.report import Report
 from hanse.propagation.statuses.custom import taught_status
@@ -131,6 +133,7 @@ class NativeDoor:
             mend=annotations.get(DRIFT_ANNOTATION) != "report",
             health=taught.health if taught is not None else ailment_of,
             follows=asked.follows if resource in NAMEABLE else Follows.NEVER,
+            one_address=one_address(source) if resource == INGRESSES else None,
         )
 
     def needs(self, source: Obj) -> Needs:
@@ -171,8 +174,11 @@ class NativeDoor:
         return {**source, "status": status}
 
     def marks(self, source: Obj, report: Report | None) -> Mark | None:
-        """Say which other object has to know of this one: the workload that an autoscaler scales."""
-        return scaling_mark(source, report) if self._by_gvk.get(gvk(source)) == AUTOSCALERS else None
+        """Say who has to know of this one: the workload that an autoscaler scales, an Ingress of its own address."""
+        resource = self._by_gvk.get(gvk(source))
+        if resource == INGRESSES:
+            return address_mark(source, report)
+        return scaling_mark(source, report) if resource == AUTOSCALERS else None
 
 
 def read_inputs(inputs: Inputs) -> tuple[Policies, Sequence[FederatedKind]]:

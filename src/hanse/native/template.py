@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from hanse.api.names import PREFIX
+from hanse.api.names import PREFIX, SERVICE_INGRESSES_ANNOTATION
 from hanse.kube.manifest import Obj, annotations_of, labels_of, name_of, namespace_of
 from hanse.native.rules import travelling
+from hanse.propagation.one_address import FIRST_CLUSTER_ANNOTATION
 
 _LOCAL_ANNOTATIONS = frozenset(
     {
@@ -15,6 +16,8 @@ _LOCAL_ANNOTATIONS = frozenset(
         "deployment.kubernetes.io/revision",
         "deprecated.daemonset.template.generation",
         "federation.kubernetes.io/hpa-target-cluster-list",
+        SERVICE_INGRESSES_ANNOTATION,
+        FIRST_CLUSTER_ANNOTATION,
         "pv.kubernetes.io/bind-completed",
         "pv.kubernetes.io/bound-by-controller",
         "volume.beta.kubernetes.io/storage-provisioner",

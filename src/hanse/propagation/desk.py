@@ -39,8 +39,11 @@ class Desk:
         self._on_outcome = on_outcome
         self._on_confirmed = on_confirmed
 
-    def place(self, ref: Ref, wanted: dict[str, Wanted]) -> None:
-        """Say what the clusters shall have of one object; a cluster that is not named is left alone."""
+    def place(self, ref: Ref, wanted: dict[str, Wanted]) -> bool:
+        """Say what the clusters shall have of one object; a cluster that is not named is left alone.
+
+        Returns whether that is anything new.
+        """
         before = self._wanted.get(ref, {})
         # A wish that is still the same stays the same value, which members may hold on to.
         kept = {name: _same(before.get(name), wish) for name, wish in wanted.items()}
@@ -49,12 +52,14 @@ class Desk:
         troubles = self._troubles.get(ref)
         if troubles:
             self._troubles[ref] = {name: text for name, text in troubles.items() if name in wanted}
-        for cluster, wish in kept.items():
-            if before.get(cluster) is not wish:
-                self._confirmed.get(ref, {}).pop(cluster, None)
-                self._on_wanted(cluster, ref)
-        for cluster in before.keys() - kept.keys():
+        fresh = [cluster for cluster, wish in kept.items() if before.get(cluster) is not wish]
+        for cluster in fresh:
+            self._confirmed.get(ref, {}).pop(cluster, None)
             self._on_wanted(cluster, ref)
+        dropped = before.keys() - kept.keys()
+        for cluster in dropped:
+            self._on_wanted(cluster, ref)
+        return bool(fresh or dropped)
 
     def wanted(self, cluster: str, ref: Ref) -> Wanted | None:
         """Return what a cluster shall have; None says nothing about it."""

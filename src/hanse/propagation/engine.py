@@ -40,12 +40,12 @@ from hanse.propagation.report import Report, Row
 from hanse.propagation.reporting import STATUS_SECONDS, UNSETTLED_SECONDS, Pace, Settling, rows_of
 from hanse.propagation.sources import Sources
 from hanse.propagation.turns import noted, remembered
+from hanse.propagation.viewing import View
 from hanse.propagation.waiting_pods import WaitingPods
 
 _LOOK_SECONDS = 0.2
 # Of inputs that change one after the other all are taken in together.
 _INFORM_SECONDS = 0.02
-_INPUTS = "inputs"
 # What is told of many changes takes little from the changes themselves.
 _REPORTERS = 2
 
@@ -85,6 +85,7 @@ class Engine:
             registry, self._sources, self._desk, bells, observe=self._members.observe_in, runtime=self._runtime
         )
         self._following = self._escort.following
+        self.view = View(self._members, self._claims, self._sources, self._escort.farewells, knows=self._is_known)
         self._settling = Settling()
         self._pace = Pace()
         self._leavetaking = Leavetaking(
@@ -139,6 +140,7 @@ class Engine:
         source = change.new
         self._controller.queue.add(ref)
         self._note(ref, source)
+        self.view.source_changed(ref)
         if source is None or change.old_bytes is None:
             self._following.exists(ref)
         if source is not None and is_deleting(source) and "orphan" in finalizers_of(source):
@@ -178,6 +180,7 @@ class Engine:
             self._desk.forget(target)
 
     def _look_at_claimants(self, target: Ref) -> None:
+        self.view.changed(target)
         for ref in self._claims.of(target):
             self._controller.queue.add(ref)
 
@@ -186,7 +189,7 @@ class Engine:
             if affected.everything:
                 self._informed = False
                 if self._running:
-                    self._informing.queue.add_after(_INPUTS, _INFORM_SECONDS)
+                    self._informing.queue.add_after("all", _INFORM_SECONDS)
                 return
             within = self._sources.within(affected.namespace) if affected.namespace else ()
             self._look_at(door.name, [*affected.refs, *(ref for ref in within if self._doors.find(ref) is door)])
@@ -233,6 +236,7 @@ class Engine:
 
     def _view_changed(self, target: Resource) -> None:
         """Look at the sources of a kind again: a member can be relied on for it now, or no longer."""
+        self.view.kind_changed(target)
         for kind in self._doors.kinds_for(target):
             self._look_at_kind(kind)
 
@@ -254,6 +258,7 @@ class Engine:
         self._look_at_everything()
 
     def _copy_changed(self, target: Ref) -> None:
+        self.view.changed(target)
         for ref in self._claims.of(target):
             claim = self._claims.claim(ref)
             if claim is not None and claim.going:
@@ -301,9 +306,10 @@ class Engine:
         planned = self._decide(ref, source, intent, observed)
         if planned is None:
             return None
-        wanted, wait = self._escort.after_needs(ref, planned.wanted, observed)
-        self._desk.place(target, wanted)
-        self._pace.decided(self._runtime.monotonic())
+        wanted, wait = self._escort.in_time(ref, planned.wanted, observed)
+        if self._desk.place(target, wanted):
+            self._pace.changed(self._runtime.monotonic())
+        self._pace.note(ref, final=planned.final and wait is None)
         self._report_soon(ref)
         until = planned.decision.until
         waits = [wait, None if until is None else max(0.0, until - self._runtime.now())]
@@ -429,6 +435,8 @@ class Engine:
         if FINALIZER not in finalizers_of(source):
             # Nothing is placed that nobody would wait for when the source goes; the engine writes it first.
             return None
+        if wait := self._pace.rest(ref, self._runtime.monotonic()):
+            return wait
         target = door.target(ref)
         if not self._is_known(target):
             return _LOOK_SECONDS
@@ -442,7 +450,8 @@ class Engine:
         planned = self._decide(ref, source, intent, observed)
         if planned is None:
             return None
-        wanted, _ = self._escort.after_needs(ref, planned.wanted, observed)
+        wanted, needs = self._escort.in_time(ref, planned.wanted, observed)
+        self._pace.note(ref, final=planned.final and needs is None)
         if wanted != self._desk.all_wanted(target):
             # What members can give up depends on what others have ready by now.
             self._desk.place(target, wanted)

@@ -14,6 +14,7 @@ from hanse.kube.runtime import Runtime
 from hanse.propagation.company import accompanied, is_undecided, kept_from, stand_of
 from hanse.propagation.comparison import Present, Wanted
 from hanse.propagation.desk import Desk
+from hanse.propagation.farewells import Farewells
 from hanse.propagation.following import Bells, Following
 from hanse.propagation.intent import Follows, Intent, Ref
 from hanse.propagation.planning import UNSEEN, Observation, Planned
@@ -34,6 +35,7 @@ class Escort:
         runtime: Runtime,
     ) -> None:
         self.following = Following(bells)
+        self.farewells = Farewells()
         self._registry = registry
         self._sources = sources
         self._desk = desk
@@ -60,13 +62,21 @@ class Escort:
         if self.following.concerns(ref):
             self.following.stands(ref, stand_of(uid_of(source), wanted, seen, self._clusters()))
 
-    def after_needs(
+    def in_time(
         self, ref: Ref, wanted: dict[str, Wanted], seen: Mapping[str, Observation]
     ) -> tuple[dict[str, Wanted], float | None]:
-        """Hold an object back, for a while, from clusters that will have what it names in a moment.
+        """Hold an object back where it would come too early for what it names, or leave too early for its clients.
 
         Returns what may be asked of the clusters now, and when more may be even if nothing happens.
         """
+        wanted, needs = self._after_needs(ref, wanted, seen)
+        wanted, clients = self.farewells.hold_back(ref, wanted, seen)
+        return wanted, min((wait for wait in (needs, clients) if wait is not None), default=None)
+
+    def _after_needs(
+        self, ref: Ref, wanted: dict[str, Wanted], seen: Mapping[str, Observation]
+    ) -> tuple[dict[str, Wanted], float | None]:
+        """Hold an object back, for a while, from clusters that will have what it names in a moment."""
         needs = self.following.brings(ref)
         early = {
             name

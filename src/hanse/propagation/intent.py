@@ -10,6 +10,7 @@ from typing import NamedTuple
 from hanse.kube.manifest import Key, Obj
 from hanse.kube.resources import Resource
 from hanse.placement.ask import Override, Placement
+from hanse.propagation.one_address import OneAddress
 from hanse.propagation.parts import Parts
 from hanse.propagation.scale import WORKLOAD, Path, Scale
 from hanse.propagation.wellness import Health, ailment_of
@@ -46,6 +47,7 @@ class Intent:
     whether it goes where those are that name it, `health` what a copy lacks. `nowhere` says that somebody asked for
     it to be in no cluster, so that even the last copy goes. `warnings` are told although everything can be done.
     `voices` are the objects beside the source that say where it goes: their authors have to be allowed that, too.
+    `one_address` is there where clusters that share an address get their copies one after the other.
     """
 
     resource: Resource
@@ -68,6 +70,7 @@ class Intent:
     nowhere: bool = False
     warnings: tuple[Problem, ...] = ()
     voices: tuple[Obj, ...] = ()
+    one_address: OneAddress | None = None
 
     def without(self, refusals: Mapping[str, str]) -> Intent:
         """Return the intent of somebody who may not use these clusters; each has the sentence that says so."""

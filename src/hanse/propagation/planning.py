@@ -25,6 +25,7 @@ from hanse.propagation.rendering import owned_by, owns, render
 from hanse.propagation.scale import Path
 from hanse.propagation.turns import Remembered, in_turn
 from hanse.propagation.waves import Wave
+from hanse.propagation.wellness import has_entrance
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class Planned:
 
     `leaving` are the clusters that shall lose their copy because nobody wants it there any more, None while a cluster
     has yet to tell what it has. `wave` says how far a changed template has spread. `spoiled` are the clusters whose
-    overrides do not apply, each with the sentence that says why.
+    overrides do not apply, each with the sentence that says why. What is `final` is where the decision leads in the
+    end: what the members make of it changes nothing. `held` are the clusters that get no copy yet, and why.
     """
 
     decision: Decision
@@ -61,6 +63,8 @@ class Planned:
     leaving: frozenset[str] | None = frozenset()
     wave: Wave = field(default_factory=Wave)
     spoiled: Mapping[str, str] = field(default_factory=dict)
+    final: bool = False
+    held: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan(
@@ -116,8 +120,10 @@ def plan(
         stays=_staying(intent, chosen, copies, observed),
         hold=hold,
         inherited=_inherited(intent, observed, refusals),
+        held=intent.one_address.held_back(clusters, chosen) if intent.one_address is not None else {},
     )
     planned = step.planned(None if blind else _leaving(intent, decision, copies))
+    planned = replace(planned, final=not uncounted and step.is_last())
     if unjudged:
         moments = [*unjudged, *([planned.decision.until] if planned.decision.until is not None else [])]
         planned = replace(planned, decision=replace(planned.decision, until=min(moments)))
@@ -180,6 +186,7 @@ class _Step:
     stays: Collection[str]
     hold: bool
     inherited: Collection[str] = ()
+    held: Mapping[str, str] = field(default_factory=dict)
     plain: dict[int | None, Obj] = field(default_factory=dict)
 
     def planned(self, leaving: frozenset[str] | None) -> Planned:
@@ -200,9 +207,22 @@ class _Step:
                 wish = Kept(self.intent.source_uid, inherits=self.intent.inherits)
             if wish is not None:
                 wanted[verdict.cluster] = wish
+            elif verdict.chosen and verdict.cluster in self.held:
+                notes.append(f"{verdict.cluster}: {self.held[verdict.cluster]}")
         moments = [each.until for each in (decision, self.parted) if each is not None and each.until is not None]
         decision = replace(decision, notes=tuple(notes), until=min(moments, default=None))
-        return Planned(decision, wanted, leaving, spoiled=spoiled)
+        return Planned(decision, wanted, leaving, spoiled=spoiled, held=self.held)
+
+    def is_last(self) -> bool:
+        """Tell whether this step leads to all that was decided, with nothing to be seen or to be left on the way."""
+        scene, decision = self.scene, self.scene.decision
+        if scene.blind or scene.silent or self.hold or self.held or self.parted is not None:
+            return False
+        if decision.until is not None or decision.overflow or self.intent.placement.rollout is not None:
+            return False
+        if scene.copies.keys() - set(decision.chosen()):
+            return False
+        return all(self.counts.get(each.cluster) == each.replicas for each in decision.verdicts if each.chosen)
 
     def _wish(self, verdict: Verdict) -> Wanted | None:
         """Return what a cluster shall have next, None to leave it alone."""
@@ -211,7 +231,7 @@ class _Step:
         if (self.intent.replicas is not None or self.parted is not None) and name in self.scene.silent:
             # How many it shall have next depends on how many it has, which it has yet to tell.
             return None
-        if name not in copies and (self.hold or not verdict.chosen):
+        if name not in copies and (self.hold or not verdict.chosen or name in self.held):
             return None
         if not verdict.chosen and self.scene.blind:
             return None
@@ -278,7 +298,7 @@ def _staying(
     leaving = copies.keys() - set(chosen)
     if intent.replicas is not None or intent.parts is not None or not leaving:
         return set()
-    well = {name: intent.health(copy) is None for name, copy in copies.items()}
+    well = {name: intent.health(copy) is None and has_entrance(copy) for name, copy in copies.items()}
     if intent.resource == NAMESPACES:
         well |= {name: True for name in chosen if observed.get(name, UNSEEN).copy is not None}
     return set(leaving - may_leave(chosen, well))

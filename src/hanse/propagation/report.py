@@ -18,7 +18,7 @@ class Row:
 
     `live` is False for a cluster that cannot be asked; what it was last seen to have then counts for nothing.
     `reason` is the trouble in one word, for those who sort by it. What is `shared` (a namespace) is the cluster's own
-    and is used as it is.
+    and is used as it is. `held` says why a cluster does not get it yet.
     """
 
     cluster: str
@@ -28,6 +28,7 @@ class Row:
     trouble: str = ""
     reason: str = ""
     shared: bool = False
+    held: str = ""
 
     @property
     def settled(self) -> bool:

@@ -17,7 +17,7 @@ STATUS_SECONDS = 0.3
 # While so many objects change within a second, getting them to the members comes first and their status follows later.
 _STORM = 20
 _STORM_SECONDS = 2.0
-_LONGEST_STORM_SECONDS = 10.0
+_LONGEST_STORM_SECONDS = 60.0
 # A change that is still on its way to the members is worth telling only if it takes this long.
 UNSETTLED_SECONDS = 2.0
 
@@ -45,6 +45,7 @@ def rows_of(
             trouble=spoiled or desk.trouble(cluster, target) or observation.refusal,
             reason="ApplyOverridesFailed" if spoiled else desk.reason(cluster, target),
             shared=shared,
+            held=planned.held.get(cluster, ""),
         )
 
 
@@ -70,27 +71,37 @@ class Pace:
     """Says how soon a status is looked at and told: in small steps, or after the storm while much changes at once."""
 
     def __init__(self) -> None:
-        self._decided: deque[float] = deque(maxlen=_STORM)
+        self._changed: deque[float] = deque(maxlen=_STORM)
         self._held_since: dict[Ref, float] = {}
+        self._final: set[Ref] = set()
 
-    def decided(self, now: float) -> None:
-        """Note that a source was decided on."""
-        self._decided.append(now)
+    def changed(self, now: float) -> None:
+        """Note that members were asked for something new."""
+        self._changed.append(now)
+
+    def note(self, ref: Ref, *, final: bool) -> None:
+        """Note that what members come to show of a source leads to nothing but its status, or that it may."""
+        (self._final.add if final else self._final.discard)(ref)
 
     def seconds(self, now: float) -> float:
         """Return how long a look at a status waits for more to happen."""
         return _STORM_SECONDS if self._is_storm(now) else STATUS_SECONDS
 
+    def rest(self, ref: Ref, now: float) -> float:
+        """Return how long a source that only its status may change is left alone; 0 where it is looked at now."""
+        return self.hold(ref, now) if ref in self._final else 0.0
+
     def hold(self, ref: Ref, now: float) -> float:
         """Return how long a status that could be told waits for the end of the storm; 0 where it waits no longer."""
         if self._is_storm(now) and now - self._held_since.setdefault(ref, now) < _LONGEST_STORM_SECONDS:
-            return 1.0
+            return _STORM_SECONDS
         self._held_since.pop(ref, None)
         return 0.0
 
     def forget(self, ref: Ref) -> None:
         """Forget a source that is gone."""
         self._held_since.pop(ref, None)
+        self._final.discard(ref)
 
     def _is_storm(self, now: float) -> bool:
-        return len(self._decided) == _STORM and now - self._decided[0] < 1.0
+        return len(self._changed) == _STORM and now - self._changed[0] < 1.0

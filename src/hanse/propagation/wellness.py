@@ -31,6 +31,18 @@ def ailment_of(copy: Obj) -> Ailment | None:
     return unseen_change(copy) or judge(copy)
 
 
+def has_entrance(copy: Obj) -> bool:
+    """Tell whether clients can come in by a copy that is there for them: an Ingress, a Service of type LoadBalancer.
+
+    That a cluster without load balancers never gives an address makes no copy in it ill; but another cluster's, which
+    has one, is not given up for it.
+    """
+    balanced = copy.get("kind") == "Service" and dig(copy, "spec", "type") == "LoadBalancer"
+    if copy.get("kind") != "Ingress" and not balanced:
+        return True
+    return bool(dig(copy, "status", "loadBalancer", "ingress"))
+
+
 def unseen_change(copy: Obj) -> Ailment | None:
     """Tell of a copy whose status is older than what it says."""
     seen = dig(copy, "status", "observedGeneration")

@@ -37,6 +37,8 @@ class Presence:
     addresses: tuple[str, ...] = ()
     # What clients in the same cluster reach it by.
     cluster_ips: tuple[str, ...] = ()
+    # Those of the addresses to which nobody is led while the others serve: a majority of checkers calls them dead.
+    dead: tuple[str, ...] = ()
     # How many of its endpoints are ready there, None where that cannot be seen.
     backends: int | None = None
     # Whether clients are led there, and why not.
@@ -44,6 +46,11 @@ class Presence:
     why: str = ""
     # The share of clients that it should get beside others that are as near.
     weight: int = 1
+
+    @property
+    def live(self) -> tuple[str, ...]:
+        """The addresses to which clients anywhere are led."""
+        return tuple(each for each in self.addresses if each not in self.dead) if self.serving else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +61,12 @@ class FederatedService:
     ports: tuple[Port, ...] = ()
     presences: tuple[Presence, ...] = ()
     ttl: int = DEFAULT_TTL_SECONDS
-    # Only these have names in DNS: type LoadBalancer, or clusters that give addresses otherwise.
+    # The addresses of a balancer in front of all clusters; clients are led to it while any cluster serves.
+    front: tuple[str, ...] = ()
+    # Only these have names in DNS: of type LoadBalancer, or with external addresses of their own.
     published: bool = True
 
     @property
     def serving(self) -> tuple[Presence, ...]:
         """The presences to which clients are led."""
-        return tuple(each for each in self.presences if each.serving and each.addresses)
+        return tuple(each for each in self.presences if each.live)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from itertools import chain
 
 from hanse.services.naming import Federation
@@ -60,7 +59,8 @@ def records_of(service: FederatedService, federation: Federation, places: Mappin
         _level_records(service, federation, level) for level in _levels(service, federation, places)
     )
     own = chain.from_iterable(
-        _addresses(federation.in_cluster(service.key, each.cluster), service.ttl, [each]) for each in service.serving
+        _addresses(federation.in_cluster(service.key, each.cluster), service.ttl, [each])
+        for each in (() if service.front else service.serving)
     )
     return sorted([*found, *own])
 
@@ -87,17 +87,34 @@ def _levels(service: FederatedService, federation: Federation, places: Mapping[s
 
 
 def _level_records(service: FederatedService, federation: Federation, level: _Level) -> list[RecordSet]:
+    if service.front and service.serving and not level.beyond:
+        return _front_records(service, federation, level.name)
     here = [each for each in service.serving if level.members is None or each.cluster in level.members]
-    if not here:
+    if not here or service.front:
         return [RecordSet(level.name, CNAME, service.ttl, (Datum(f"{level.beyond}."),))] if level.beyond else []
     return [*_addresses(level.name, service.ttl, here), *_services(service, federation, level.name, here)]
+
+
+def _front_records(service: FederatedService, federation: Federation, name: str) -> list[RecordSet]:
+    """Return the records of one name that leads everybody to the balancer in front of all clusters."""
+    found = [
+        RecordSet(name, kind, service.ttl, data)
+        for kind in (A, AAAA)
+        if (data := _sorted(Datum(address) for address in service.front if _kind(address) == kind))
+    ]
+    target = federation.hostname(service.key)
+    return found + [
+        RecordSet(_port_name(port, name), SRV, service.ttl, (Datum(f"{_SRV_PRIORITY} 1 {port.number} {target}."),))
+        for port in service.ports
+        if port.name
+    ]
 
 
 def _addresses(name: str, ttl: int, presences: Iterable[Presence]) -> list[RecordSet]:
     data: dict[str, dict[str, Datum]] = {A: {}, AAAA: {}}
     for presence in presences:
         inside = {_kind(ip): ip for ip in reversed(presence.cluster_ips)}
-        for address in presence.addresses:
+        for address in presence.live:
             kind = _kind(address)
             datum = Datum(address, presence.cluster, presence.weight, inside.get(kind, ""))
             data[kind].setdefault(address, datum)
@@ -105,7 +122,8 @@ def _addresses(name: str, ttl: int, presences: Iterable[Presence]) -> list[Recor
 
 
 def _kind(address: str) -> str:
-    return A if ip_address(address).version == 4 else AAAA
+    # Every address was read as one before it was decided on; this is asked for each of them on every level.
+    return AAAA if ":" in address else A
 
 
 def _services(
@@ -113,7 +131,7 @@ def _services(
 ) -> list[RecordSet]:
     return [
         RecordSet(
-            f"_{port.name}._{port.protocol.lower()}.{name}",
+            _port_name(port, name),
             SRV,
             service.ttl,
             _sorted(_service_datum(service, federation, port, presence) for presence in presences),
@@ -121,6 +139,10 @@ def _services(
         for port in service.ports
         if port.name
     ]
+
+
+def _port_name(port: Port, name: str) -> str:
+    return f"_{port.name}._{port.protocol.lower()}.{name}"
 
 
 def _service_datum(service: FederatedService, federation: Federation, port: Port, presence: Presence) -> Datum:

@@ -166,11 +166,28 @@ def test_joining_a_cluster_that_cannot_be_reached_writes_nothing(hanse, kubeconf
 
 
 def test_the_controller_shows_what_it_would_apply(hanse, kubeconfig):
-    crds = yaml.safe_load_all(hanse("controller", "--kubeconfig", kubeconfig, "--dry-run").stdout)
+    named = ("--federation-name", "hansa", "--domain", "example.com")
+    text = hanse("controller", "--kubeconfig", kubeconfig, "--dry-run", *named).stdout
+    shown = {each["metadata"]["name"]: each for each in yaml.load_all(text, Loader=yaml.CSafeLoader)}
 
-    assert {"clusters.clusterregistry.k8s.io", "kubefedclusters.core.kubefed.io"} <= {
-        crd["metadata"]["name"] for crd in crds
-    }
+    assert {"clusters.clusterregistry.k8s.io", "kubefedclusters.core.kubefed.io"} <= shown.keys()
+    assert shown["federation"]["spec"] == {"name": "hansa", "domain": "example.com"}
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--domain", "example.com"], "--federation-name and --domain belong together: give both, or neither"),
+        (["--federation-name", "a.b", "--domain", "x"], "--federation-name: 'a.b' must be a DNS label"),
+        (["--federation-name", "a", "--domain", "x."], "--domain: 'x.' must be a DNS domain"),
+        (["--dns-listen", "here"], "--dns-listen: 'here' must be an IP address and a port"),
+    ],
+)
+def test_names_that_cannot_be_are_refused_before_anything_is_done(hanse, kubeconfig, options, sentence):
+    result = hanse("controller", "--kubeconfig", kubeconfig, *options)
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: {sentence}")
 
 
 def test_tables_are_laid_out_as_kubectl_does():
@@ -221,3 +238,4 @@ def test_status_of_a_stopped_federation_is_readable_by_programs(hanse, tmp_path)
     told = json.loads(hanse("status", "--data-dir", data, "-o", "json").stdout)
 
     assert (told["name"], told["state"], told["pid"]) == ("hansa", "Stopped", None)
+    assert told["dns"] == {"address": ""}

@@ -129,7 +129,7 @@ class TestTheView:
 
 
 def test_what_to_try_next_names_the_contexts_and_where_they_are(tmp_path):
-    record = Record(clusters=[{"name": "a"}, {"name": "b"}])
+    record = Record(clusters=[{"name": "a"}, {"name": "b"}], dns="127.0.0.1:5300")
     folder = Folder(tmp_path)
 
     plain = next_steps(folder, record, merged=None, ephemeral=False)
@@ -137,6 +137,7 @@ def test_what_to_try_next_names_the_contexts_and_where_they_are(tmp_path):
 
     assert f"export KUBECONFIG={tmp_path}/kubeconfig HANSE_DATA_DIR={tmp_path}" in plain
     assert "federation, a, b" in plain
+    assert "dig @127.0.0.1 -p 5300 +short web.shop.federation.federation.local" in plain
     assert f"its data stays in {tmp_path}" in plain
     assert "KUBECONFIG=" not in merged
     assert f"its contexts are in {tmp_path / 'config'} now" in merged

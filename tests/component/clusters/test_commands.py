@@ -161,27 +161,30 @@ def test_a_dead_cluster_leaves_only_by_force(joined, hanse):
     assert "in it remains: the ClusterRole hanse:east and what belongs to it, and all copies" in told[1]
 
 
-def federations(servers):
+def dns_config(servers):
     config = servers.ask(servers.clients["east"].find(CONFIGMAPS, "kube-dns", "kube-system"))
-    return None if config is None else config["data"]["federations"]
+    return None if config is None else config["data"]
 
 
 def test_a_clusters_own_dns_hears_of_the_federation_and_forgets_it(servers, hanse):
     """Lines 102 and 103 of the federation-v1 checklist, and 104: without the option there is no DNS to set up."""
     join = ("join", "east", "--kubeconfig", servers.folder / "config")
     assert hanse(*join)[0] == 0
-    assert federations(servers) is None
+    assert dns_config(servers) is None
 
     config = {"metadata": {"name": "kube-dns", "namespace": "kube-system"}, "data": {"federations": "other=x.org"}}
     servers.ask(servers.clients["east"].create(CONFIGMAPS, {"apiVersion": "v1", "kind": "ConfigMap", **config}))
     for _ in range(2):
-        assert hanse(*join, "--dns-federation", "myfed=example.com")[0] == 0
-        assert federations(servers) == "other=x.org,myfed=example.com"
+        assert hanse(*join, "--dns-federation", "myfed=example.com", "--dns-server", "10.0.0.53")[0] == 0
+        assert dns_config(servers) == {
+            "federations": "other=x.org,myfed=example.com",
+            "stubDomains": '{"example.com": ["10.0.0.53"]}',
+        }
 
     rehearsed = hanse("unjoin", "east", "--dry-run")[1]
     assert "take myfed=example.com out of configmap kube-system/kube-dns in cluster east" in rehearsed
     assert hanse("unjoin", "east") == (0, "cluster east has left the federation\n")
-    assert federations(servers) == "other=x.org"
+    assert dns_config(servers) == {"federations": "other=x.org"}
 
 
 def test_a_federation_that_no_dns_would_take_is_refused(servers, hanse):
@@ -189,6 +192,20 @@ def test_a_federation_that_no_dns_would_take_is_refused(servers, hanse):
 
     assert code == 2
     assert "--dns-federation: 'a.b=x.org' must be NAME=DOMAIN" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--dns-server", "10.0.0.53"), "--dns-server: needs --dns-federation"),
+        (("--dns-federation", "f=d.example", "--dns-server", "ns.d.example"), "must be IP or IP:PORT"),
+    ],
+)
+def test_a_dns_server_that_no_cluster_could_ask_is_refused(servers, hanse, options, told):
+    code, said = hanse("join", "east", "--kubeconfig", servers.folder / "config", *options)
+
+    assert code == 2
+    assert told in said
 
 
 def test_a_server_without_a_scheme_is_spoken_to_by_https(servers, hanse, tmp_path):

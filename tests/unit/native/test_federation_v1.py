@@ -9,7 +9,7 @@ from tests.unit.defined_tests import CHECKOUT, names_in
 PAGE = (CHECKOUT / "docs/reference/federation-v1.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (\d+) \| (.+) \| (.+) \|$", re.MULTILINE)
 NAMED = re.compile(r"`(tests/[^`:]+)::([^`\[]+)(?:\[([^`]+)\])?`")
-FEATURES = {"services and DNS", "global load balancing", "federated types", "installing a host"}
+FEATURES = {"federated types", "installing a host"}
 LINES = 110
 
 

@@ -94,10 +94,11 @@ def allocate(core: Core, obj: Obj, old: Obj | None) -> None:
         return
     if address_problems(spec, old):
         return  # refused by validation, in better words
-    spec.setdefault("ipFamilies", ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
-    _check_families(obj)
-    _give_address(core, obj, old)
+    if core.cluster_ips or spec.get("clusterIP"):
+        spec.setdefault("ipFamilies", ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "SingleStack")
+        _check_families(obj)
+        _give_address(core, obj, old)
     wants_ports = spec["type"] == "NodePort" or (
         spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts", True)
     )

@@ -11,12 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hanse.api.clusters import CLUSTERS
+from hanse.api.federation import FEDERATIONS, federation_manifest
+from hanse.api.mcs import MCS_ANNOTATION, TAKES_PART
 from hanse.api.names import FAULT_ANNOTATION, REGION_LABEL, ZONE_LABEL
 from hanse.cli.authorship import stamp_authors
 from hanse.cli.control_plane import campaign, prepare_host, serve_federated_types
 from hanse.cli.embedded.breaking import Keeper, play
+from hanse.cli.embedded.checking import run_checkers
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.embedded.kubeconfig import kubeconfig_for
+from hanse.cli.embedded.resolving import simulated_resolver
 from hanse.cli.embedded.servers import ADMINISTRATOR, Server
 from hanse.cli.failures import Failure
 from hanse.clusters.joining import join, joining_manifests
@@ -27,6 +31,8 @@ from hanse.kube.log import Log
 from hanse.kube.manifest import Key, annotations_of, dig
 from hanse.kube.runtime import Runtime
 from hanse.propagation.teaching import Teaching
+from hanse.services.dns.server import DnsServer
+from hanse.services.dns.serving import DnsOptions, parse_address, serve_dns
 from hanse.simulator.faults.breakable import BreakableCluster
 from hanse.simulator.faults.clock import ClusterClock
 from hanse.simulator.faults.schedule import Planned
@@ -68,6 +74,10 @@ class SimulatedMember:
     def faults(self) -> tuple[Fault, ...]:
         """What is broken at this moment."""
         return self._breakable.breakage.faults
+
+    def is_down(self) -> bool:
+        """Tell whether the whole cluster is down."""
+        return self.cluster.failed
 
     def labels(self) -> dict[str, str]:
         """Return the labels with which its Cluster object begins."""
@@ -117,6 +127,7 @@ class EmbeddedFederation:
         self._wishes = wishes
         self._runtime = runtime
         self._servers: list[Server] = []
+        self._answering = asyncio.Event()
         self.members: dict[str, SimulatedMember] = {}
 
     async def run(self, started: Callable[[EmbeddedFederation], None], progress: Progress) -> None:
@@ -136,6 +147,7 @@ class EmbeddedFederation:
         await prepare_host(host)
         await serve_federated_types(host)
         await stamp_authors(host)
+        await host.apply(FEDERATIONS, federation_manifest(self._record.name, self._record.domain))
         for settings in self._settings:
             progress(f"starting cluster {settings.name}")
             clock = ClusterClock(self._runtime)
@@ -152,8 +164,11 @@ class EmbeddedFederation:
             self._tell_forgotten(progress)
             self._clusters.subscribe(self._cluster_changed)
             tasks.create_task(self._control(host))
+            tasks.create_task(self._answer(host, progress))
+            tasks.create_task(run_checkers(host, {name: each.is_down for name, each in self.members.items()}))
             progress("waiting for the clusters to be ready")
             await self._wait_ready()
+            await self._answering.wait()
             self._record = self._record.but(ready=True)
             self._folder.write(self._record)
             started(self)
@@ -161,12 +176,34 @@ class EmbeddedFederation:
 
     async def _control(self, host: Client) -> None:
         """Lead; the folder's lock makes this process the only one of its identity, so a crash costs no waiting."""
+        identity, resolve = f"hanse-up:{self._folder.path}", simulated_resolver(self._runtime)
         while True:
-            await campaign(host, f"hanse-up:{self._folder.path}", teachings=self._wishes.teachings)
+            await campaign(host, identity, teachings=self._wishes.teachings, resolve=resolve)
+
+    async def _answer(self, host: Client, progress: Progress) -> None:
+        """Answer for the federation's domain, on the port that it had before where that is free."""
+
+        def listening(server: DnsServer) -> None:
+            if self._record.dns not in ("", server.address):
+                progress(f"{self._record.dns} is taken by another program; DNS answers on {server.address} instead")
+            self._record = self._record.but(dns=server.address)
+            self._answering.set()
+
+        former = parse_address(self._record.dns, 0)[1] if self._record.dns else 0
+        try:
+            await serve_dns(host, DnsOptions(port=former), listening=listening)
+        except OSError:
+            await serve_dns(host, DnsOptions(), listening=listening)
+
+    @property
+    def dns_address(self) -> str:
+        """Where the built-in DNS server answers."""
+        return self._record.dns
 
     async def _open(self, name: str, cluster: str, runtime: Runtime, progress: Progress) -> Server:
         folder = self._folder.server(cluster)
-        server = await Server.open(name, folder, runtime, in_memory=self._wishes.ephemeral)
+        in_memory = self._wishes.ephemeral
+        server = await Server.open(name, folder, runtime, in_memory=in_memory, cluster_ips=bool(cluster))
         self._servers.append(server)
         if self._wishes.port and not cluster:
             await _serve_exactly(server, self._wishes.port, self._runtime)
@@ -195,7 +232,10 @@ class EmbeddedFederation:
         self._folder.write(self._record)
 
     def _joining(self, member: SimulatedMember) -> list[dict[str, object]]:
-        return joining_manifests(member.settings.name, member.server.endpoint(self._runtime), member.labels())
+        manifests = joining_manifests(member.settings.name, member.server.endpoint(self._runtime), member.labels())
+        # Every door is open on a laptop.
+        manifests[-1]["metadata"]["annotations"] = {MCS_ANNOTATION: TAKES_PART}
+        return manifests
 
     def _cluster_changed(self, change: Change) -> None:
         member = self.members.get(change.key.name)

@@ -33,6 +33,8 @@ class Record:
     host: str = ""
     ports: dict[str, int] = field(default_factory=dict)
     clusters: list[dict[str, Any]] = field(default_factory=list)
+    # Where the built-in DNS server answers: HOST:PORT.
+    dns: str = ""
     # Whether the folder goes with the federation.
     ephemeral: bool = False
 

@@ -26,8 +26,13 @@ class Server:
         self._port = 0
 
     @classmethod
-    async def open(cls, name: str, folder: Path, runtime: Runtime, *, in_memory: bool = False) -> Server:
-        """Open the server of a folder; what it held is there again, unless it is kept in memory only."""
+    async def open(
+        cls, name: str, folder: Path, runtime: Runtime, *, in_memory: bool = False, cluster_ips: bool = True
+    ) -> Server:
+        """Open the server of a folder; what it held is there again, unless it is kept in memory only.
+
+        Without `cluster_ips` its Services belong to no cluster, and have no address in one.
+        """
         authority = CertificateAuthority.open(folder / "pki", runtime=runtime, name=name)
         api = await ApiServer.open(
             name=name,
@@ -35,6 +40,7 @@ class Server:
             runtime=runtime,
             root_certificate=authority.certificate_pem,
             token_key=authority.token_key(),
+            cluster_ips=cluster_ips,
         )
         return cls(name, folder, api, authority)
 

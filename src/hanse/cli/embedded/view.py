@@ -48,7 +48,8 @@ class Screen:
     def start(self, federation: EmbeddedFederation) -> None:
         """Say that it is ready and what to try next; in a terminal, keep showing how it is."""
         merged = self._merged() if self._merge else None
-        click.echo(next_steps(self._folder, self._record, merged=merged, ephemeral=self._ephemeral))
+        record = self._record.but(dns=federation.dns_address)
+        click.echo(next_steps(self._folder, record, merged=merged, ephemeral=self._ephemeral))
         if self._terminal:
             from rich.live import Live
 
@@ -141,11 +142,18 @@ The federation is ready. In another terminal:
   kubectl apply -f examples/web             # nine replicas over all clusters
   hanse get deployments -n shop             # one table over all clusters
   hanse explain deployment web              # why each cluster has what it has
+  {_question(record)}
+                                            # where its clients are led
   hanse cluster fail {first}                # lose a cluster, and watch its replicas move
   hanse cluster heal {first}                # and have it back
 
 Ctrl-C stops it; {end}.
 """
+
+
+def _question(record: Record) -> str:
+    host, _, port = record.dns.rpartition(":")
+    return f"dig @{host} -p {port} +short web.shop.{record.name}.{record.domain}"
 
 
 def _bin() -> str:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from hanse.kube.manifest import Obj, dig
+from hanse.api.names import SERVICE_INGRESSES_ANNOTATION
+from hanse.kube.manifest import Obj, annotations_of, dig
 from hanse.propagation.report import Report
 from hanse.propagation.statuses.conditions import members_of
 
 
 def service_status(source: Obj, report: Report, _now: str) -> Obj:
-    """Return the status of a Service; only one of type LoadBalancer has addresses."""
+    """Return the status of a Service; only one of type LoadBalancer has addresses.
+
+    Of one with a name in DNS that name is told in their place, by those who know it.
+    """
+    if SERVICE_INGRESSES_ANNOTATION in annotations_of(source):
+        return {"loadBalancer": {}, **(source.get("status") or {})}
     balanced = dig(source, "spec", "type") == "LoadBalancer"
     return _with_addresses(source, _addresses(report) if balanced else [])
 

@@ -1,0 +1,96 @@
+"""What the engine knows of its targets, for rooms that look at what it carried into the members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from hanse.kube.manifest import Obj, uid_of
+from hanse.kube.resources import Resource
+from hanse.propagation.claims import Claims
+from hanse.propagation.farewells import Farewells
+from hanse.propagation.intent import Ref
+from hanse.propagation.members import Members
+from hanse.propagation.planning import Observation
+from hanse.propagation.rendering import owned_by
+from hanse.propagation.sources import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """The source that speaks for a target, and the uids of others whose copies are its own too."""
+
+    ref: Ref
+    source: Obj
+    inherits: tuple[str, ...] = ()
+
+
+class View:
+    """Tells of targets, and of changes of them."""
+
+    def __init__(
+        self,
+        members: Members,
+        claims: Claims,
+        sources: Sources,
+        farewells: Farewells,
+        *,
+        knows: Callable[[Ref], bool],
+    ) -> None:
+        """`knows` tells whether every source is known that may speak for a target, so that one without any has none.
+
+        By the `farewells` somebody who leads clients is asked before replicas leave a cluster.
+        """
+        self.knows = knows
+        self.farewells = farewells
+        self._members = members
+        self._claims = claims
+        self._sources = sources
+        self._listeners: dict[Resource, list[Callable[[Ref], None]]] = {}
+
+    def subscribe(self, target: Resource, listener: Callable[[Ref], None]) -> None:
+        """Call `listener` with every target of a kind whose source or copies changed."""
+        self._listeners.setdefault(target, []).append(listener)
+
+    def changed(self, target: Ref) -> None:
+        """Tell those who listen that something about a target is another."""
+        for listener in self._listeners.get(target.resource, ()):
+            listener(target)
+
+    def source_changed(self, source: Ref) -> None:
+        """Tell those who listen that the source of a target is another."""
+        target = self._claims.target(source)
+        if target is not None:
+            self.changed(target)
+
+    def kind_changed(self, target: Resource) -> None:
+        """Tell those who listen that a member can be relied on for a kind, or no longer."""
+        for ref in self.targets(target) if target in self._listeners else ():
+            self.changed(ref)
+
+    def targets(self, kind: Resource) -> list[Ref]:
+        """Return every target of a kind for which a source speaks."""
+        found = (self._claims.target(source) for source in self._claims.sources())
+        return [target for target in found if target is not None and target.resource == kind]
+
+    def speaker(self, target: Ref) -> Speaker | None:
+        """Return who speaks for a target; None where nobody does."""
+        holder = self._claims.holder(target)
+        source = self._sources.get(holder) if holder is not None else None
+        if holder is None or source is None:
+            return None
+        return Speaker(holder, source, self._claims.rivals(holder))
+
+    def observe(self, target: Ref, speaker: Speaker) -> dict[str, Observation]:
+        """Return what every member that is served has of a target; what is somebody else's is not of it."""
+        uid = uid_of(speaker.source)
+        return {
+            name: replace(each, copy=None)
+            if each.copy is not None and not owned_by(each.copy, uid, speaker.inherits)
+            else each
+            for name, each in self._members.observe(target).items()
+        }
+
+    def remember(self, ref: Ref, obj: Obj, *, quietly: bool = False) -> None:
+        """Take in a source that was just written, `quietly` where nothing follows from it for the engine."""
+        self._sources.remember(ref, obj, quietly=quietly)

@@ -1,0 +1,1 @@
+"""HAProxy as a global balancer: configured, started and driven at run time."""

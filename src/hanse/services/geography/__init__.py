@@ -1,0 +1,1 @@
+"""Where askers and clusters are, and how far from each other: pure values and tables."""
