@@ -81,10 +81,14 @@ bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append t
 	$(BIN)/python -m bench.apiserver
 	$(BIN)/python -m bench.scale
 	$(BIN)/python -m bench.scale --clusters 3 --objects 5000
+	$(BIN)/python -m bench.services
+	$(BIN)/python -m bench.dns
+	$(BIN)/python -m bench.dns_providers
 
 soak: $(DEV_STAMP) ## Play hundreds of seeds of random faults, worlds and broken control planes on virtual time
 	$(BIN)/hanse simulate --seeds 200 --for 2m --twice --jobs $(WORKERS)
 	$(BIN)/python -m tests.simulation.seeds --seeds 500 --jobs $(WORKERS)
+	$(BIN)/python -m tests.simulation.health_seeds --seeds 200
 	$(BIN)/pytest tests/soak -n $(WORKERS)
 
 kubernetes: $(RUNTIME_STAMP) ## Build the real Kubernetes components into the cache, once
