@@ -61,8 +61,9 @@ HOST_CRDS: tuple[Obj, ...] = (
     HEALTH_REPORT_CRD,
     DNS_ZONE_CRD,
 )
-# Short enough that a crashed controller is replaced before users of the federation notice.
-TERMS = LeaseTerms(duration_seconds=8.0, renew_deadline_seconds=5.0, retry_seconds=1.0)
+# Short enough that a crashed controller is replaced before users of the federation notice, long enough that a host
+# that is busy with a thousand changes at once does not depose the one that makes them.
+TERMS = LeaseTerms(duration_seconds=12.0, renew_deadline_seconds=9.0, retry_seconds=1.0)
 _LEASE = Key(SYSTEM_NAMESPACE, "hanse-controller")
 _ESTABLISHED_SECONDS = 30.0
 _AGAIN_SECONDS = 1.0

@@ -27,6 +27,11 @@ class LeaseTerms:
     renew_deadline_seconds: float = 10.0
     retry_seconds: float = 2.0
 
+    @property
+    def attempt_seconds(self) -> float:
+        """How long one renewal may take: a busy server needs time, and a dead connection must leave some for another."""
+        return max(self.retry_seconds, self.renew_deadline_seconds / 3)
+
 
 class Leadership:
     """One candidate for one Lease."""
@@ -58,9 +63,13 @@ class Leadership:
 
         It turns False by itself when renewals stop, also in a process that was itself stopped for a while.
         """
+        return self._left() > 0.0
+
+    def _left(self) -> float:
+        """Return for how many seconds nobody else can be leading, if nothing happens."""
         if self._renewed_at is None:
-            return False
-        return self._runtime.monotonic() - self._renewed_at < self._terms.renew_deadline_seconds
+            return 0.0
+        return self._renewed_at + self._terms.renew_deadline_seconds - self._runtime.monotonic()
 
     async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
         """Wait for the Lease, do the work while holding it, and give it back at the end.
@@ -86,7 +95,7 @@ class Leadership:
         while self.holds:
             await self._runtime.sleep(self._terms.retry_seconds)
             try:
-                async with asyncio.timeout(self._terms.retry_seconds):
+                async with asyncio.timeout(min(self._terms.attempt_seconds, self._left())):
                     if not self.holds or not await self._write(self._held):
                         return
             except (ApiError, Unreachable, TimeoutError):

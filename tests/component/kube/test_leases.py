@@ -109,6 +109,30 @@ async def test_a_leader_that_is_cut_off_stops_before_its_successor_begins(client
     await first.stop()
 
 
+class Slow(Cut):
+    """A transport to a server that is busy with others."""
+
+    async def send(self, request, timeout):
+        await asyncio.sleep(3.0 if self.down else 0.0)
+        return await self.inner.send(request, timeout)
+
+
+async def test_a_server_that_is_busy_for_longer_than_the_pause_between_renewals_deposes_nobody(client, connect):
+    patient = connect()
+    wire = patient.transport = Slow(patient.transport)
+    first = Candidate(patient, "first")
+    await asyncio.sleep(1)
+    second = Candidate(client, "second")
+
+    wire.down = True
+    await asyncio.sleep(120)
+
+    assert first.spans == []
+    assert await holder(client) == "first"
+    await second.stop()
+    await first.stop()
+
+
 async def test_what_the_work_raises_is_raised(client):
     async def fails():
         raise RuntimeError("broken")
