@@ -29,7 +29,7 @@ class LeaseTerms:
 
     @property
     def attempt_seconds(self) -> float:
-        """How long one renewal may take: a busy server needs time, and a dead connection must leave some for another."""
+        """How long one renewal may take: a busy server needs time, after a dead connection another needs some too."""
         return max(self.retry_seconds, self.renew_deadline_seconds / 3)
 
 
