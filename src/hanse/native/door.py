@@ -134,6 +134,7 @@ class NativeDoor:
             health=taught.health if taught is not None else ailment_of,
             follows=asked.follows if resource in NAMEABLE else Follows.NEVER,
             one_address=one_address(source) if resource == INGRESSES else None,
+            created=source["metadata"].get("creationTimestamp") or "",
         )
 
     def needs(self, source: Obj) -> Needs:

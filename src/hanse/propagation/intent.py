@@ -47,7 +47,8 @@ class Intent:
     whether it goes where those are that name it, `health` what a copy lacks. `nowhere` says that somebody asked for
     it to be in no cluster, so that even the last copy goes. `warnings` are told although everything can be done.
     `voices` are the objects beside the source that say where it goes: their authors have to be allowed that, too.
-    `one_address` is there where clusters that share an address get their copies one after the other.
+    `one_address` is there where clusters that share an address get their copies one after the other. A cluster that was
+    lost before it was `created` has no copy of it; "" says that this is not known.
     """
 
     resource: Resource
@@ -71,6 +72,7 @@ class Intent:
     warnings: tuple[Problem, ...] = ()
     voices: tuple[Obj, ...] = ()
     one_address: OneAddress | None = None
+    created: str = ""
 
     def without(self, refusals: Mapping[str, str]) -> Intent:
         """Return the intent of somebody who may not use these clusters; each has the sentence that says so."""

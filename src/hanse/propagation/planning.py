@@ -104,7 +104,9 @@ def plan(
     chosen = decision.chosen()
     # Whatever a cluster holds that cannot be counted on is left alone.
     uncounted = {verdict.cluster for verdict in decision.verdicts if verdict.keep}
-    elsewhere = sum(intent.scale.asked(copy) for name in uncounted if (copy := _own(intent, observed.get(name))))
+    lost = [each for each in clusters if each.name in uncounted or refusals[each.name]]
+    elsewhere = sum(intent.scale.asked(copy) for each in lost if (copy := _own(intent, observed.get(each.name))))
+    untold = any(_is_untold(intent, each, observed) for each in lost)
     copies = {name: copy for name, copy in copies.items() if name not in uncounted}
     silent = tuple(cluster.name for cluster in clusters if not observed.get(cluster.name, UNSEEN).seen)
     scene = Scene(fleet, intent.placement, decision, state, copies, silent, blind, str(intent.key))
@@ -113,7 +115,7 @@ def plan(
     step = _Step(
         intent,
         scene,
-        counts=_replicas_now(intent, decision, copies, elsewhere, steady=blind or hold, blind=blind),
+        counts=_replicas_now(intent, decision, copies, elsewhere, steady=blind or hold, blind=blind, untold=untold),
         parted=part(intent.parts, scene) if intent.parts is not None else None,
         patches=_patches(intent, fleet),
         refused=_refused(intent, fleet),
@@ -142,6 +144,18 @@ def _judged_by(cluster: Cluster) -> float | None:
     if cluster.ready or cluster.offline or cluster.refused_since or not cluster.created:
         return None
     return parse_timestamp(cluster.created) + _FIRST_WORD_SECONDS
+
+
+def _is_untold(intent: Intent, cluster: Cluster, observed: Mapping[str, Observation]) -> bool:
+    """Tell whether nobody knows what a lost cluster holds of what must not run twice.
+
+    A control plane that starts while a cluster is lost has never seen what it holds. It holds nothing of what was
+    created after it was lost.
+    """
+    seen = observed.get(cluster.name, UNSEEN)
+    if not intent.placement.at_most_once or seen.seen or seen.unserved or seen.copy is not None:
+        return False
+    return not (cluster.refused_since and intent.created > cluster.refused_since)
 
 
 def _own(intent: Intent, observation: Observation | None) -> Obj | None:
@@ -372,21 +386,30 @@ def refusals_of(clusters: Sequence[Cluster], observed: Mapping[str, Observation]
 
 
 def _replicas_now(
-    intent: Intent, decision: Decision, copies: Mapping[str, Obj], elsewhere: int, *, steady: bool, blind: bool
+    intent: Intent,
+    decision: Decision,
+    copies: Mapping[str, Obj],
+    elsewhere: int,
+    *,
+    steady: bool,
+    blind: bool,
+    untold: bool,
 ) -> dict[str, int]:
     """Return how many replicas each cluster shall be asked for now.
 
     In a `steady` federation what clusters hold stays as it is: while one of them cannot be relied on, the replicas that
     seem to be missing may well be there. Of what must not run twice others then get no more than is surely missing,
     and in a `blind` one, in which a cluster has yet to tell what it has, nothing. `elsewhere` is how many clusters hold
-    that cannot be counted on, and may well run them.
+    that cannot be counted on, and may well run them; where it is `untold` how many these are, nobody else grows.
     """
     if intent.replicas is None or intent.parts is not None:
         return {}
     planned = {verdict.cluster: verdict.replicas or 0 for verdict in decision.verdicts if verdict.chosen}
     wanted = sum(planned.values())
+    held_now = {name: intent.scale.asked(copy) for name, copy in copies.items()}
+    if untold:
+        return _without_growth(intent.replicas, planned, held_now)
     if steady:
-        held_now = {name: intent.scale.asked(copy) for name, copy in copies.items()}
         if not intent.placement.at_most_once:
             return planned | held_now
         planned = (dict.fromkeys(planned, 0) if blind else planned) | held_now
@@ -396,6 +419,17 @@ def _replicas_now(
         return next_replicas(wanted - sum(decision.overflow.values()), planned, held)
     running = {name: dig(copy, "status", "replicas", default=0) for name, copy in copies.items()}
     return next_replicas_at_most(min(wanted, intent.replicas - elsewhere), planned, held, running)
+
+
+def _without_growth(wanted: int, planned: Mapping[str, int], held: Mapping[str, int]) -> dict[str, int]:
+    """Leave everybody what they have, and take from it only what is more than is wanted altogether."""
+    surplus = sum(held.values()) - wanted
+    result = {**dict.fromkeys(planned, 0), **held}
+    for name, count in sorted(held.items()):
+        taken = max(0, min(count - planned.get(name, 0), surplus))
+        result[name] -= taken
+        surplus -= taken
+    return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,6 +259,36 @@ class TestWhatMustNotRunTwice:
 
         assert asked(planned) == {"a": 1, "b": 1, "d": 0}
 
+    # When it was created (the cluster is lost since it joined), how many are wanted -> what the others are asked for.
+    @pytest.mark.parametrize(
+        ("created", "replicas", "expected"),
+        [
+            ("", 4, {"a": 1, "b": 1, "d": 0}),
+            ("2025-12-31T00:00:00Z", 4, {"a": 1, "b": 1, "d": 0}),
+            ("2025-12-31T00:00:00Z", 1, {"a": 0, "b": 1, "d": 0}),
+            ("2026-01-02T00:00:00Z", 4, {"a": 1, "b": 1, "d": 1}),
+        ],
+    )
+    def test_what_a_lost_cluster_holds_of_which_nobody_was_told_is_begun_nowhere_else(
+        self, created, replicas, expected
+    ):
+        made = replace(self.single(), replicas=replicas, created=created)
+        observed = holding(made, a=1, b=1, d=None) | {"c": Observation(seen=False, refusal="it cannot be followed")}
+
+        planned = plan(made, world("a", "b", "c", "d", lost="c"), observed)
+
+        assert sum(asked(planned).values()) == sum(expected.values())
+        assert asked(planned)["d"] == expected["d"]
+
+    @pytest.mark.parametrize("told", [True, False])
+    def test_it_waits_for_a_lost_cluster_that_it_shall_leave(self, told):
+        made = replace(self.single(clusters=ClusterTerm(names=("a",))), replicas=2)
+        lost = Observation(seen=False, copy=copy(made, 1) if told else None, refusal="it cannot be followed")
+
+        planned = plan(made, world("a", "b", "c", lost="c"), holding(made, a=None, b=0) | {"c": lost})
+
+        assert sum(asked(planned).values()) == (1 if told else 0)
+
     def test_while_a_cluster_has_yet_to_tell_what_it_has_no_other_one_gets_more(self):
         made = replace(self.single(), replicas=4)
         observed = holding(made, a=1, b=1, d=None) | {"c": Observation(seen=False)}
