@@ -64,7 +64,7 @@ def _replicas_move_at_once(patch: Patch) -> None:
 
 
 def _everything_is_ours(patch: Patch) -> None:
-    _everywhere(patch, owned_by, lambda _obj, _uid: True)
+    _everywhere(patch, owned_by, lambda *_judged: True)
 
 
 def _others_fields_are_dropped(patch: Patch) -> None:
@@ -105,10 +105,11 @@ def _status_is_always_news(patch: Patch) -> None:
 
 
 def _one_request_at_a_time(patch: Patch) -> None:
-    turn = asyncio.Lock()
+    # Each world has a loop of its own, and a lock belongs to one.
+    turns: dict[Any, asyncio.Lock] = {}
 
     async def queued(*args: Any) -> Any:
-        async with turn:
+        async with turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             return await carry_out(*args)
 
     _everywhere(patch, carry_out, queued)

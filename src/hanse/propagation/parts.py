@@ -98,6 +98,8 @@ class Scene:
     silent: tuple[str, ...] = ()
     blind: bool = False
     key: str = ""
+    # The copies of clusters that can be seen and are not counted on, such as one that is back only just now.
+    uncounted: Mapping[str, Obj] = field(default_factory=dict)
 
     def divide(self, count: int, clusters: Collection[str], division: Division) -> dict[str, int]:
         """Divide a number over some of the clusters."""
@@ -141,15 +143,18 @@ def _part_job(parts: JobParts, scene: Scene) -> Parted:
     """Leave the parts that exist as they are; what of the completions nobody has goes to clusters without a part."""
     chosen = set(scene.decision.chosen())
     held = {name: dig(obj, *_COMPLETIONS) for name, obj in scene.copies.items() if name in chosen}
-    if not held:
+    # What others have is theirs until they have it no more: a completion is never given twice.
+    others = [obj for name, obj in {**scene.uncounted, **scene.copies}.items() if name not in held]
+    if not held and not others:
         nothing = parts.finished or scene.blind
         return Parted({} if nothing else _anew(parts, scene, scene.decision.replicas))
-    running = scene.divide(parts.parallelism, held, scene.placement.division)
+    running = scene.divide(parts.parallelism, held, scene.placement.division) if held else {}
     fields = {
         name: {_PARALLELISM: running.get(name, 0)} | ({} if count is None else {_COMPLETIONS: count})
         for name, count in held.items()
     }
-    missing = 0 if parts.completions is None else parts.completions - sum(count or 0 for count in held.values())
+    given = sum(count or 0 for count in held.values()) + sum(dig(obj, *_COMPLETIONS) or 0 for obj in others)
+    missing = 0 if parts.completions is None else parts.completions - given
     if parts.finished or missing <= 0:
         return Parted(fields)
     if scene.silent:

@@ -109,7 +109,17 @@ def plan(
     untold = any(_is_untold(intent, each, observed) for each in lost)
     copies = {name: copy for name, copy in copies.items() if name not in uncounted}
     silent = tuple(cluster.name for cluster in clusters if not observed.get(cluster.name, UNSEEN).seen)
-    scene = Scene(fleet, intent.placement, decision, state, copies, silent, blind, str(intent.key))
+    scene = Scene(
+        fleet,
+        intent.placement,
+        decision,
+        state,
+        copies,
+        silent,
+        blind,
+        str(intent.key),
+        {name: copy for name in uncounted if (copy := _own(intent, observed.get(name)))},
+    )
     # Where no cluster is wanted any more, what runs stays: only somebody's word takes the last copy.
     hold = hold or (not chosen and not intent.nowhere)
     step = _Step(

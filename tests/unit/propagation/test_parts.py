@@ -78,6 +78,20 @@ def test_the_completions_of_a_cluster_that_has_left_go_to_one_without_a_part():
     assert job_shares(part(JobParts(3, 10), scene(["a", "c"], 3, copies={"a": job(2, 5)})))["c"] == (1, 5)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"copies": {"b": job(1, 1), "c": job(2, 2)}}, id="a cluster that it shall leave"),
+        pytest.param({"copies": {"c": job(2, 2)}, "uncounted": {"b": job(1, 1)}}, id="a cluster that is just back"),
+        pytest.param({"uncounted": {"b": job(1, 1), "d": job(2, 2)}}, id="clusters that are just back"),
+    ],
+)
+def test_completions_that_a_cluster_has_which_is_not_chosen_are_not_given_again(changes):
+    parted = part(JobParts(3, 3), scene(["a", "c"], 3, **changes))
+
+    assert "a" not in parted.fields
+
+
 def test_completions_that_no_cluster_can_take_are_told():
     assert part(JobParts(3, 10), scene(["a"], 3, copies={"a": job(2, 5)})).notes == (
         "5 of its completions find no place: every chosen cluster has its part",
