@@ -64,6 +64,16 @@ def is_singleton(source: Obj) -> bool:
     return source["kind"] == "StatefulSet" or annotations_of(source).get(SINGLETON_ANNOTATION) == "true"
 
 
+def _runs(copy: Obj) -> int:
+    """Return how many replicas a cluster has, or may have until those are gone that it shall not have any more.
+
+    A Deployment that rolls its pods runs some of both versions, however many it was asked for: that is its strategy.
+    """
+    asked, running = int(dig(copy, "spec", "replicas", default=1)), int(dig(copy, "status", "replicas", default=0))
+    rolls = copy["kind"] == "Deployment" and int(dig(copy, "status", "updatedReplicas", default=running)) < running
+    return asked if rolls else max(asked, running)
+
+
 def _at_most_once(truth: Truth, write: Write) -> Iterator[str]:
     """Never more of what must not run twice is asked for than people want."""
     source = truth.sources.get(write.uid)
@@ -74,7 +84,7 @@ def _at_most_once(truth: Truth, write: Write) -> Iterator[str]:
     if not is_singleton(source) or replicas <= had:
         return
     others = {
-        place: max(int(dig(copy, "spec", "replicas", default=1)), int(dig(copy, "status", "replicas", default=0)))
+        place: _runs(copy)
         for place, copy in truth.copies(write.uid)
         if place != write.place and _is_known(truth, place, write.now)
     }
