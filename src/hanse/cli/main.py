@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 import click
 
 import hanse
-from hanse.cli.loading import undisturbed
+from hanse.cli.lazy import LazyGroup
 
 # Command: the module that has it and what `hanse --help` says of it. Modules load only when their command runs.
 _COMMANDS = {
@@ -46,29 +43,11 @@ _COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        with undisturbed():
-            module = importlib.import_module(_COMMANDS[cmd_name][0])
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"there is no command {args[0]!r}; `hanse --help` lists them")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=LazyGroup,
+    modules=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(hanse.__version__, prog_name="hanse")
 def main() -> None:
     """Run many Kubernetes clusters as one federation."""

@@ -39,20 +39,24 @@ class Farewells:
     """Holds back what takes the last replicas from a cluster."""
 
     def __init__(self) -> None:
-        # Nobody leads clients where services have no names.
-        self.usher: Usher | None = None
+        # What shall leave waits for all of them; there are none where nobody leads clients.
+        self.ushers: list[Usher] = []
 
     def hold_back(
         self, ref: Ref, wanted: dict[str, Wanted], seen: Mapping[str, Observation]
     ) -> tuple[dict[str, Wanted], float | None]:
         """Return what may be asked of the clusters now, and when more may be even if nothing happens."""
-        if self.usher is None:
+        if not self.ushers:
             return wanted, None
         leaving = {
             name: pods for name, wish in wanted.items() if (pods := leaving_pods(wish, seen.get(name, UNSEEN).copy))
         }
         staying = [name for name, wish in wanted.items() if isinstance(wish, Present) and name not in leaving]
-        waits = {name: wait for name, wait in self.usher.part(ref, leaving, staying).items() if wait > 0}
+        waits: dict[str, float] = {}
+        for usher in self.ushers:
+            for name, wait in usher.part(ref, leaving, staying).items():
+                if wait > 0:
+                    waits[name] = max(wait, waits.get(name, 0.0))
         if not waits:
             return wanted, None
         return {name: _kept(wish) if name in waits else wish for name, wish in wanted.items()}, min(waits.values())

@@ -97,7 +97,7 @@ class ServiceController:
         self.needed = asyncio.Event()
         self._heard = asyncio.Event()
         self._departures = Departures(runtime, self._decided_in, self._look_at_namespace)
-        view.farewells.usher = self._departures
+        view.farewells.ushers.append(self._departures)
         registry.attach(self._endpoints.serve)
         registry.subscribe(lambda _cluster: self._look_at_stored())
         view.subscribe(SERVICES, lambda target: self._soon(target.key))

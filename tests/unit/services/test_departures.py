@@ -65,7 +65,7 @@ class Stage:
         ]
         self.departures = Departures(self.clock, lambda namespace: known, self.heard.append)
         self.farewells = Farewells()
-        self.farewells.usher = self.departures
+        self.farewells.ushers.append(self.departures)
 
     def plan(self, **wishes):
         seen = {name: Observation(seen=True, copy=copy()) for name in wishes}

@@ -8,7 +8,7 @@ have led its clients elsewhere.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from hanse.api.clusters import Cluster
 from hanse.api.global_ingresses import GLOBAL_INGRESSES
@@ -19,7 +19,6 @@ from hanse.kube.client import Client
 from hanse.kube.controller import Controller
 from hanse.kube.manifest import Key, Obj, dig
 from hanse.kube.resources import SERVICES
-from hanse.propagation.farewells import Pods, Usher
 from hanse.propagation.intent import Ref
 from hanse.propagation.planning import UNSEEN, Observation
 from hanse.propagation.viewing import View
@@ -41,21 +40,6 @@ def behind_now(cluster: Cluster, known: Behind, copy: Obj | None, missing: tuple
     return Behind(cluster.name, found or known.addresses, missing, why)
 
 
-class _Ushers:
-    """Two who lead clients away: what shall leave waits for both."""
-
-    def __init__(self, first: Usher, second: Usher) -> None:
-        self._both = first, second
-
-    def part(self, workload: Ref, leaving: Mapping[str, Pods], staying: Collection[str]) -> Mapping[str, float]:
-        """Take in a move; see `Usher.part`."""
-        waits: dict[str, float] = {}
-        for usher in self._both:
-            for cluster, seconds in usher.part(workload, leaving, staying).items():
-                waits[cluster] = max(seconds, waits.get(cluster, 0.0))
-        return waits
-
-
 class EntranceFollowing:
     """Keeps the status of every GlobalIngress true."""
 
@@ -67,8 +51,7 @@ class EntranceFollowing:
         self._controller: Controller[Key] = Controller("entrances", self._reconcile, host.runtime, workers=1)
         self._endpoints = ReadyEndpoints(host.runtime, lambda _service: self._look_at_all(), self._look_at_all)
         self._departures = Departures(host.runtime, self._services_in, lambda _namespace: self._look_at_all())
-        usher = view.farewells.usher
-        view.farewells.usher = self._departures if usher is None else _Ushers(usher, self._departures)
+        view.farewells.ushers.append(self._departures)
         registry.attach(self._endpoints.serve)
         registry.subscribe(lambda _name: self._look_at_all())
         view.subscribe(SERVICES, lambda _target: self._look_at_all())
