@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,35 +72,32 @@ async def create(asked: Asked, choice: Choice, *, validate: bool) -> None:
 async def delete(asked: Asked, choice: Choice) -> None:
     """Take the load balancer away, and only then the Ingress from the clusters: they own what it leads to."""
     ingress = _read(asked, choice)
-    problems: list[str] = []
     async with _clusters(asked, choice.host) as clusters, _balancer(choice) as balancer:
-        try:
-            await balancer.delete(Wish(asked.name, ingress, clusters), force=asked.force, tell=click.echo)
-        except Refused as error:
-            problems.append(_go_on(error, "Error in deleting load balancer", force=asked.force))
-        try:
-            await delete_copies(ingress, clusters, tell=click.echo)
-        except Refused as error:
-            problems.append(_go_on(error, "Error in deleting load balancer", force=asked.force))
-    if problems:
-        raise Failure(f"Error in deleting load balancer: {'; '.join(problems)}")
+        await _take_away(asked, ingress, clusters, balancer.delete, "Error in deleting load balancer")
 
 
 async def remove_clusters(asked: Asked, choice: Choice) -> None:
     """Lead nobody to some clusters any more, and take the Ingress away from them."""
     ingress = _read(asked, choice)
-    problems: list[str] = []
     async with _clusters(asked, choice.host) as clusters, _balancer(choice) as balancer:
-        try:
-            await balancer.remove_clusters(Wish(asked.name, ingress, clusters), force=asked.force, tell=click.echo)
-        except Refused as error:
-            problems.append(_go_on(error, "Error removing clusters", force=asked.force))
-        try:
-            await delete_copies(ingress, clusters, tell=click.echo)
-        except Refused as error:
-            problems.append(str(error))
+        await _take_away(asked, ingress, clusters, balancer.remove_clusters, "Error removing clusters")
+
+
+async def _take_away(
+    asked: Asked, ingress: Obj, clusters: Mapping[str, Client], lead_away: Callable[..., Awaitable[None]], what: str
+) -> None:
+    """Have the balancer lead nobody there, then take the Ingress away; with force, go on where one of them fails."""
+    problems: list[str] = []
+    try:
+        await lead_away(Wish(asked.name, ingress, clusters), force=asked.force, tell=click.echo)
+    except Refused as error:
+        problems.append(_go_on(error, what, force=asked.force))
+    try:
+        await delete_copies(ingress, clusters, tell=click.echo)
+    except Refused as error:
+        problems.append(_go_on(error, what, force=asked.force))
     if problems:
-        raise Failure(f"Error removing clusters: {'; '.join(problems)}")
+        raise Failure(f"{what}: {'; '.join(problems)}")
 
 
 async def status(name: str, choice: Choice) -> Standing:
