@@ -18,6 +18,8 @@ from hanse.kube.resources import Resource
 PIECES = Resource("hanse.dev", "v1alpha1", "pieces", "Piece")
 # On a Piece and on what came of the same rendering: a digest of the whole of it.
 RENDERING_ANNOTATION = "hanse.dev/rendering"
+# On what commits a rendering: the names of all Pieces of it, separated by commas. No other Piece counts.
+PIECES_ANNOTATION = "hanse.dev/pieces"
 
 _ANYTHING: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _BOOLEAN = {"type": "boolean"}

@@ -1,7 +1,8 @@
 """Keeping authors stamped on all that is federated, while kinds are enabled and disabled.
 
-Stamped is every kind of source of every door; and in KubeFed's groups whatever there is, since placements, overrides
-and preferences say where others' objects go, and a type may be enabled after the first objects of it were written.
+Stamped is every kind of source of every door; and in KubeFed's and Shipper's groups whatever there is, since placements,
+overrides, preferences and applications say where others' objects go, and a type may be enabled after the first objects
+of it were written.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 
 from hanse.api.federated_kinds import FEDERATED_KINDS, parse_federated_kind
 from hanse.api.kubefed.forms import FORMS
+from hanse.api.shipper.kinds import GROUP as SHIPPER_GROUP
 from hanse.cli.doors import KIND_INPUTS, all_doors, plain_kinds, read_inputs
 from hanse.clusters.access_admission import install, install_for_guests, wait_installed
 from hanse.federated.knowledge import TYPE_CONFIG_KINDS
@@ -29,7 +31,7 @@ from hanse.native.kinds import DEFAULT_KINDS
 log = Log("hanse")
 
 STAMPED_GROUPS = tuple(
-    dict.fromkeys((*(form.group for form in FORMS), *(f"scheduling.{form.family}" for form in FORMS)))
+    dict.fromkeys((*(form.group for form in FORMS), *(f"scheduling.{form.family}" for form in FORMS), SHIPPER_GROUP))
 )
 
 

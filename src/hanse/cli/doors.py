@@ -18,6 +18,7 @@ from hanse.kube.resources import NAMESPACES, Resource, gvk
 from hanse.native import GuestDoor, NativeDoor
 from hanse.propagation.doors import Doors
 from hanse.propagation.teaching import Teaching
+from hanse.rollouts.door import RolloutDoor
 
 Inputs = dict[Resource, dict[Key, Obj]]
 
@@ -30,7 +31,7 @@ def all_doors(teachings: Sequence[Teaching] = (), *, guest: bool = False) -> Doo
 
     As a `guest` Hanse is on a cluster with work of its own, whose plain objects are mostly that cluster's.
     """
-    return Doors([FederatedDoor(), (GuestDoor if guest else NativeDoor)(teachings=teachings)])
+    return Doors([FederatedDoor(), RolloutDoor(), (GuestDoor if guest else NativeDoor)(teachings=teachings)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, name
 from hanse.kube.resources import NAMESPACES, Resource
 from hanse.propagation.aggregation import told_beside
 from hanse.propagation.dependencies import NO_NEEDS, Needs
-from hanse.propagation.door import Affected, Farewell, Inputs, Mark
+from hanse.propagation.door import NO_KIN, Affected, Farewell, Inputs, Kin, Mark
 from hanse.propagation.intent import Intent, Problem, Ref
 from hanse.propagation.records import Record
 from hanse.propagation.report import Report
@@ -42,6 +42,11 @@ class FederatedDoor:
     def resources(self) -> Sequence[Resource]:
         """The federated kinds, enabled or not."""
         return tuple(self._known.types.by_source)
+
+    @property
+    def any_kind(self) -> bool:
+        """Say that members hold one kind of objects of each kind of sources."""
+        return False
 
     @property
     def inputs(self) -> Sequence[Resource]:
@@ -77,6 +82,10 @@ class FederatedDoor:
     def supersedes(self, source: Obj) -> bool:
         """Say that a federated namespace speaks for the namespace that it is in."""
         return self._served(source).is_namespace
+
+    def kin(self, _source: Obj) -> Kin:
+        """Say that no object is of another's family."""
+        return NO_KIN
 
     def farewell(self, source: Obj) -> Farewell | Problem:
         """Say what becomes of the copies of an object that is being deleted."""

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hanse.api.kubefed.objects import Change, ClusterOverrides, FieldProblem, Operation, Setting
-from hanse.federated.template import as_stored
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.patches.json_patch import JsonPatchError, apply_json_patch, json_patch_between
 from hanse.kube.patches.merge_patch import apply_merge_patch
 from hanse.placement.ask import ClusterTerm, Override
+from hanse.propagation.stored_form import as_stored
 
 _POINTERS = frozenset({"/metadata/namespace", "/metadata/name", "/metadata/generateName", "/kind"})
 _DOTTED = frozenset({("metadata", "namespace"), ("metadata", "name"), ("metadata", "generateName")})

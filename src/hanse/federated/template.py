@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from dataclasses import dataclass
 
 from hanse.kube.manifest import Key, Obj, dig
 from hanse.kube.patches.merge_patch import apply_merge_patch
-from hanse.kube.resources import SECRETS, SERVICES, Resource
-from hanse.kube.schemas.go_shape import without_zeros
+from hanse.kube.resources import Resource
 from hanse.propagation.intent import Problem
 from hanse.propagation.scale import WORKLOAD, Path
+from hanse.propagation.stored_form import given_by_cluster
 
-# A Service's own addresses are given once by its cluster, and cannot be changed.
-_ADDRESSES: tuple[Path, ...] = (("spec", "clusterIP"), ("spec", "clusterIPs"), ("spec", "healthCheckNodePort"))
 # Where a pod keeps its containers, what makes pods, and what makes those.
 _POD_SPECS: tuple[Path, ...] = ((), ("template", "spec"), ("jobTemplate", "spec", "template", "spec"))
 
@@ -50,22 +47,8 @@ def retained(target: Resource, manifest: Obj, *, replicas: bool) -> tuple[Path, 
     What a template is silent about is never touched: annotations and finalizers that others put there, addresses and
     node ports of Services, secrets of ServiceAccounts.
     """
-    paths = _ADDRESSES if target == SERVICES else (WORKLOAD.replicas,) if replicas else ()
-    return tuple(path for path in paths if dig(manifest, *path) is not None)
-
-
-def as_stored(manifest: Obj) -> Obj:
-    """Return a manifest as a server keeps it where that is not as it is written.
-
-    A Secret's texts are in its data, and values that say no more than silence does are not there.
-    """
-    spoken = without_zeros(manifest)
-    texts = spoken.get("stringData")
-    if spoken["kind"] != SECRETS.kind or not isinstance(texts, dict):
-        return spoken
-    encoded = {name: b64encode(str(text).encode()).decode() for name, text in texts.items()}
-    kept = {name: value for name, value in spoken.items() if name != "stringData"}
-    return {**kept, "data": {**(spoken.get("data") or {}), **encoded}}
+    own = replicas and dig(manifest, *WORKLOAD.replicas) is not None
+    return (*given_by_cluster(target, manifest), *((WORKLOAD.replicas,) if own else ()))
 
 
 def runs_pods(manifest: Obj) -> bool:

@@ -10,13 +10,14 @@ from hanse.federated.knowledge import Knowledge, read_preference, written_placem
 from hanse.federated.overrides import overrides_of
 from hanse.federated.placement import Resolved, Surroundings, resolve
 from hanse.federated.preferences import schedule
-from hanse.federated.template import Template, as_stored, retained, runs_pods, template_for
+from hanse.federated.template import Template, retained, runs_pods, template_for
 from hanse.federated.types import ServedType
 from hanse.kube.manifest import Key, Obj, key_of, labels_of, uid_of
 from hanse.kube.resources import NAMESPACES, Resource
 from hanse.placement.ask import Division, Duplicated, Placement
 from hanse.placement.candidate import Toleration
 from hanse.propagation.intent import Intent, Problem
+from hanse.propagation.stored_form import as_stored
 
 # What runs nothing has to be where a workload that tolerates a taint needs it.
 _EVERY_TAINT = (Toleration(operator="Exists"),)

@@ -26,7 +26,7 @@ from hanse.native.template import template_of
 from hanse.placement.policy import Policies, read_policies
 from hanse.propagation.aggregation import aggregate, tells_by_condition, told_beside
 from hanse.propagation.dependencies import NAMEABLE, NO_NEEDS, Needs, named_by
-from hanse.propagation.door import Affected, Farewell, Inputs, Mark
+from hanse.propagation.door import NO_KIN, Affected, Farewell, Inputs, Kin, Mark
 from hanse.propagation.intent import Follows, Intent, Problem, Ref
 from hanse.propagation.one_address import one_address
 from hanse.propagation.records import Record
@@ -68,6 +68,11 @@ class NativeDoor:
         return self._resources
 
     @property
+    def any_kind(self) -> bool:
+        """Say that members hold one kind of objects of each kind of sources."""
+        return False
+
+    @property
     def inputs(self) -> Sequence[Resource]:
         """The kinds of policies, and the kind that says what is federated."""
         return (*_POLICIES, FEDERATED_KINDS)
@@ -87,6 +92,10 @@ class NativeDoor:
     def supersedes(self, _source: Obj) -> bool:
         """Say that a plain object speaks for nothing that something else spoke for before."""
         return False
+
+    def kin(self, _source: Obj) -> Kin:
+        """Say that no object is of another's family."""
+        return NO_KIN
 
     def farewell(self, source: Obj) -> Farewell:
         """Say whether the copies stay when the object is deleted."""

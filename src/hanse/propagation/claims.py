@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hanse.api.names import FINALIZER
 from hanse.kube.manifest import Obj, finalizers_of, is_deleting, uid_of
-from hanse.propagation.door import Door
+from hanse.propagation.door import NO_KIN, Door, Kin
 from hanse.propagation.intent import Ref
 
 
@@ -18,7 +18,7 @@ from hanse.propagation.intent import Ref
 class Claim:
     """That a source has to do with a target: since when, whether before those that came first, and whether it goes.
 
-    One that is `resting` keeps what it has, and takes nothing more.
+    One that is `resting` keeps what it has, and takes nothing more. Among its `kin` the one of the highest rank speaks.
     """
 
     uid: str
@@ -26,6 +26,7 @@ class Claim:
     supersedes: bool = False
     going: bool = False
     resting: bool = False
+    kin: Kin = NO_KIN
 
 
 def claim_of(door: Door, source: Obj) -> Claim | None:
@@ -40,6 +41,7 @@ def claim_of(door: Door, source: Obj) -> Claim | None:
         supersedes=door.supersedes(source),
         going=going,
         resting=not admitted and not going,
+        kin=door.kin(source),
     )
 
 
@@ -85,16 +87,22 @@ class Claims:
         return list(self._claims.get(target, ()))
 
     def holder(self, target: Ref) -> Ref | None:
-        """Return the source that speaks for a target: a living one, then one that supersedes, then the oldest."""
+        """Return the source that speaks for a target: a living one, then one that supersedes, then the oldest.
+
+        Of a family the oldest counts for all, and the one of the highest rank speaks.
+        """
         claims = self._claims.get(target)
         if not claims:
             return None
         if len(claims) == 1:
             return next(iter(claims))
 
-        def rank(source: Ref) -> tuple[bool, bool, str, str]:
+        since = {claim.kin.family: claim.since for claim in sorted(claims.values(), key=_age, reverse=True)}
+
+        def rank(source: Ref) -> tuple[bool, bool, str, int, str, str]:
             claim = claims[source]
-            return claim.going, not claim.supersedes, claim.since, str(source)
+            begun = since[claim.kin.family] if claim.kin.family else claim.since
+            return claim.going, not claim.supersedes, begun, -claim.kin.rank, claim.since, str(source)
 
         return min(claims, key=rank)
 
@@ -115,3 +123,7 @@ class Claims:
         target = self._targets.get(source)
         claims = self._claims[target] if target is not None else {}
         return tuple(claim.uid for other, claim in claims.items() if other != source) if len(claims) > 1 else ()
+
+
+def _age(claim: Claim) -> str:
+    return claim.since

@@ -53,6 +53,17 @@ class Farewell:
     removal: Removal = DELETED
 
 
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """Sources of one `family` that want the same object: the one of the highest `rank` speaks for it."""
+
+    family: str = ""
+    rank: int = 0
+
+
+NO_KIN = Kin()
+
+
 class Door(Protocol):
     """Translates the objects of some kinds; pure throughout."""
 
@@ -63,6 +74,10 @@ class Door(Protocol):
     @property
     def resources(self) -> Sequence[Resource]:
         """The kinds of source objects."""
+
+    @property
+    def any_kind(self) -> bool:
+        """Whether members may hold objects of any kind of its sources; otherwise each kind of them has one target."""
 
     @property
     def inputs(self) -> Sequence[Resource]:
@@ -79,6 +94,9 @@ class Door(Protocol):
 
     def supersedes(self, source: Obj) -> bool:
         """Tell whether an object speaks for its target before those that came first."""
+
+    def kin(self, source: Obj) -> Kin:
+        """Say which other sources of an object are its family, and how it ranks among them."""
 
     def farewell(self, source: Obj) -> Farewell | Problem:
         """Say what becomes of the copies of an object that is being deleted, or why that cannot be said."""

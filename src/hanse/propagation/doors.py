@@ -20,9 +20,14 @@ class Doors:
         self._by_target: dict[Resource, list[Resource]] = {}
         self._inputs = tuple(dict.fromkeys(kind for door in self._doors for kind in door.inputs))
         self._is_input = frozenset(self._inputs)
+        self._of_any_kind: list[Resource] = []
         for door in self._doors:
             for kind in door.resources:
-                if self._by_kind.setdefault(kind, door) is door:
+                if self._by_kind.setdefault(kind, door) is not door:
+                    continue
+                if door.any_kind:
+                    self._of_any_kind.append(kind)
+                else:
                     self._by_target.setdefault(door.target(Ref(kind, _ANY)).resource, []).append(kind)
 
     @property
@@ -63,7 +68,7 @@ class Doors:
 
     def kinds_for(self, target: Resource) -> Sequence[Resource]:
         """Return the kinds of sources of which members hold objects of this kind."""
-        return self._by_target.get(target, ())
+        return [*self._by_target.get(target, ()), *self._of_any_kind]
 
     def affected(self, resource: Resource, change: Change) -> Iterator[tuple[Door, Affected]]:
         """Yield for each door that looks at an input which sources its change speaks of."""

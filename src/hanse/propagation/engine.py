@@ -40,10 +40,12 @@ from hanse.propagation.report import Report, Row
 from hanse.propagation.reporting import STATUS_SECONDS, UNSETTLED_SECONDS, Pace, Settling, rows_of
 from hanse.propagation.sources import Sources
 from hanse.propagation.turns import noted, remembered
-from hanse.propagation.viewing import View
+from hanse.propagation.viewing import Standing, View
 from hanse.propagation.waiting_pods import WaitingPods
 
 _LOOK_SECONDS = 0.2
+# Where another room acts on what members show, it hears of that sooner than people do.
+_FOLLOWED_SECONDS = 0.05
 # Of inputs that change one after the other all are taken in together.
 _INFORM_SECONDS = 0.02
 # What is told of many changes takes little from the changes themselves.
@@ -100,6 +102,7 @@ class Engine:
             runtime=self._runtime,
         )
         self._used = {NAMESPACES}
+        self._used_by_any: set[Resource] = set()
         self._members.follow(self._used_kinds())
         self._desk.connect(self._members.enqueue, self._copy_changed, self._look_at_claimants)
         self._waiting = WaitingPods(self._runtime, self._controller.queue.add)
@@ -192,7 +195,11 @@ class Engine:
                     self._informing.queue.add_after("all", _INFORM_SECONDS)
                 return
             within = self._sources.within(affected.namespace) if affected.namespace else ()
-            self._look_at(door.name, [*affected.refs, *(ref for ref in within if self._doors.find(ref) is door)])
+            refs = [*affected.refs, *(ref for ref in within if self._doors.find(ref) is door)]
+            for ref in refs:
+                # Who speaks for an object may depend on inputs as well.
+                self._note(ref, self._sources.get(ref))
+            self._look_at(door.name, refs)
 
     async def _take_in(self, _inputs: str) -> None:
         self._inform()
@@ -225,20 +232,28 @@ class Engine:
         self._inputs.follow([kind for kind in self._doors.inputs if kind not in self._doors.resources])
         return gone
 
-    def _use(self, resource: Resource) -> None:
+    def _use(self, door: Door, resource: Resource) -> None:
         """Have members follow a kind from its first source on: of many kinds most federations have no object."""
-        if resource not in self._used:
-            self._used.add(resource)
+        used = self._used_by_any if door.any_kind else self._used
+        if resource not in used:
+            used.add(resource)
             self._members.follow(self._used_kinds())
 
     def _used_kinds(self) -> list[Resource]:
-        return [kind for kind in self._doors.targets if kind in self._used]
+        fixed = [kind for kind in self._doors.targets if kind in self._used]
+        return list(dict.fromkeys((*fixed, *sorted(self._used_by_any, key=str))))
 
     def _view_changed(self, target: Resource) -> None:
         """Look at the sources of a kind again: a member can be relied on for it now, or no longer."""
         self.view.kind_changed(target)
         for kind in self._doors.kinds_for(target):
-            self._look_at_kind(kind)
+            door = self._doors.of(kind)
+            refs = self._sources.refs(kind)
+            self._look_at(door.name, [ref for ref in refs if not door.any_kind or self._is_of(ref, target)])
+
+    def _is_of(self, ref: Ref, kind: Resource) -> bool:
+        target = self._claims.target(ref)
+        return target is not None and target.resource == kind
 
     def _look_at_everything(self) -> None:
         for kind in self._sources.kinds:
@@ -268,7 +283,8 @@ class Engine:
                 self._report_soon(ref)
 
     def _report_soon(self, ref: Ref) -> None:
-        self._reporter.queue.add_after(ref, self._pace.seconds(self._runtime.monotonic()))
+        pause = _FOLLOWED_SECONDS if self.view.is_followed(ref.resource) else None
+        self._reporter.queue.add_after(ref, pause or self._pace.seconds(self._runtime.monotonic()))
         self._following.news_of(ref)
 
     # The paragraph: observe, decide, act, report
@@ -283,7 +299,7 @@ class Engine:
             return _LOOK_SECONDS
         admitted = door.admits(source)
         if admitted or FINALIZER in finalizers_of(source):
-            self._use(target.resource)
+            self._use(door, target.resource)
         if is_deleting(source) or not admitted:
             guard.forget(ref)
             return await self._take_leave(door, ref, source)
@@ -292,6 +308,7 @@ class Engine:
             guard.judge(ref, frozenset())
             self._following.decided(ref, {})
             self._escort.stands(ref, source, {}, self._members.observe(target))
+            self.view.told(ref, Standing(problem=intent.message))
             await self._refuse(ref, source, intent)
             return None
         if FINALIZER not in finalizers_of(source):
@@ -409,6 +426,7 @@ class Engine:
         """Forget what is only known of sources that are looked after."""
         self._promises.forget(ref)
         self._waiting.forget(ref)
+        self.view.forget(ref)
         self._records.forget(ref)
         self._settling.forget(ref)
         self._pace.forget(ref)
@@ -435,7 +453,8 @@ class Engine:
         if FINALIZER not in finalizers_of(source):
             # Nothing is placed that nobody would wait for when the source goes; the engine writes it first.
             return None
-        if wait := self._pace.rest(ref, self._runtime.monotonic()):
+        followed = self.view.is_followed(ref.resource)
+        if not followed and (wait := self._pace.rest(ref, self._runtime.monotonic())):
             return wait
         target = door.target(ref)
         if not self._is_known(target):
@@ -456,6 +475,9 @@ class Engine:
             # What members can give up depends on what others have ready by now.
             self._desk.place(target, wanted)
         refusals = refusals_of(clusters, observed)
+        if followed:
+            rows = tuple(rows_of(target, intent, planned, refusals, observed, self._desk))
+            self.view.told(ref, Standing({row.cluster: row for row in rows}))
         if any(not refusals[cluster.name] and not observed.get(cluster.name, UNSEEN).seen for cluster in clusters):
             # What a member merely has not told yet is not missing; it, or its silence, brings the key back.
             return UNSETTLED_SECONDS

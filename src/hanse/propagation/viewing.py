@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from hanse.kube.manifest import Obj, uid_of
 from hanse.kube.resources import Resource
@@ -13,6 +13,7 @@ from hanse.propagation.intent import Ref
 from hanse.propagation.members import Members
 from hanse.propagation.planning import Observation
 from hanse.propagation.rendering import owned_by
+from hanse.propagation.report import Row
 from hanse.propagation.sources import Sources
 
 
@@ -23,6 +24,15 @@ class Speaker:
     ref: Ref
     source: Obj
     inherits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a source stands in the members: one row a cluster, or who speaks for its object instead, or a problem."""
+
+    rows: Mapping[str, Row] = field(default_factory=dict)
+    spoken_by: Ref | None = None
+    problem: str = ""
 
 
 class View:
@@ -47,6 +57,40 @@ class View:
         self._claims = claims
         self._sources = sources
         self._listeners: dict[Resource, list[Callable[[Ref], None]]] = {}
+        self._followers: dict[Resource, list[Callable[[Ref], None]]] = {}
+        self._standings: dict[Ref, Standing] = {}
+
+    def follow(self, kind: Resource, listener: Callable[[Ref], None]) -> None:
+        """Call `listener` with every source of a kind whose standing in the members may be another."""
+        self._followers.setdefault(kind, []).append(listener)
+
+    def is_followed(self, kind: Resource) -> bool:
+        """Tell whether somebody acts on how sources of a kind stand."""
+        return kind in self._followers
+
+    def standing(self, source: Ref) -> Standing | None:
+        """Return how a source of a kind that is followed stands; None while that is not known."""
+        target = self._claims.target(source)
+        holder = self._claims.holder(target) if target is not None else None
+        if holder is not None and holder != source:
+            return Standing(spoken_by=holder)
+        return self._standings.get(source)
+
+    def told(self, source: Ref, standing: Standing) -> None:
+        """Take in how a source stands, and tell those who follow its kind."""
+        if not self.is_followed(source.resource):
+            return
+        self._standings[source] = standing
+        self._tell(source)
+
+    def forget(self, source: Ref) -> None:
+        """Forget a source that is looked after no longer."""
+        if self._standings.pop(source, None) is not None:
+            self._tell(source)
+
+    def _tell(self, source: Ref) -> None:
+        for listener in self._followers.get(source.resource, ()):
+            listener(source)
 
     def subscribe(self, target: Resource, listener: Callable[[Ref], None]) -> None:
         """Call `listener` with every target of a kind whose source or copies changed."""

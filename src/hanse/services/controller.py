@@ -169,7 +169,7 @@ class ServiceController:
         if not self._view.knows(target):
             return _LOOK_SECONDS
         speaker = self._view.speaker(target)
-        wish = wish_of(speaker.source) if speaker is not None and settings is not None else None
+        wish = wish_of(speaker.source, key) if speaker is not None and settings is not None else None
         if speaker is None or settings is None or wish is None or wish.unpublished or is_deleting(speaker.source):
             await self._withdraw(key, speaker)
             return None

@@ -63,14 +63,18 @@ class Sighting:
         return usable(value for kind, value in self.balancers if kind == "ip") + self.external_ips
 
 
-def wish_of(source: Obj) -> Wish:
-    """Read a Service of the federation, be it plain or the template of a FederatedService."""
+def wish_of(source: Obj, key: Key | None = None) -> Wish:
+    """Read a Service of the federation: plain, the template of a FederatedService, or a Piece of an application.
+
+    `key` is that of the Service where it is not that of the source.
+    """
     template = source if source.get("kind") == SERVICES.kind else dig(source, "spec", "template", default={})
     spec = template.get("spec") or {}
-    ttl, problem = _ttl(annotations_of(source).get(TTL_ANNOTATION))
-    front, misread = _front(annotations_of(source).get(FRONT_ANNOTATION))
+    annotations = {**dig(template, "metadata", "annotations", default={}), **annotations_of(source)}
+    ttl, problem = _ttl(annotations.get(TTL_ANNOTATION))
+    front, misread = _front(annotations.get(FRONT_ANNOTATION))
     return Wish(
-        key=key_of(source),
+        key=key or key_of(source),
         ports=tuple(_port(entry) for entry in spec.get("ports") or ()),
         ttl=ttl,
         unpublished=_why_unpublished(spec),

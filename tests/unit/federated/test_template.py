@@ -2,9 +2,10 @@
 
 import pytest
 
-from hanse.federated.template import as_stored, retained, runs_pods, template_for
+from hanse.federated.template import retained, runs_pods, template_for
 from hanse.kube.manifest import Key
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, SERVICES
+from hanse.propagation.stored_form import as_stored
 from tests.unit.federated.cases import DEPLOYMENT, KEY
 
 

@@ -11,6 +11,7 @@ from hanse.kube.manifest import Key
 from hanse.kube.resources import NAMESPACES, Resource
 from hanse.native import NativeDoor
 from hanse.propagation.claims import Claim, Claims, claim_of
+from hanse.propagation.door import Kin
 from hanse.propagation.intent import Ref
 
 FEDERATED = Resource("types.kubefed.io", "v1beta1", "federatednamespaces", "FederatedNamespace")
@@ -127,3 +128,24 @@ def test_a_source_claims_what_it_shall_have_or_may_still_have(metadata: dict[str
     own = {"name": "web", "namespace": "shop", "uid": "u", "creationTimestamp": "t"}
     source = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": own | metadata, "spec": {}}
     assert claim_of(NativeDoor(), source) == claim
+
+
+@pytest.mark.parametrize(
+    ("plain", "wrapped", "speaks"),
+    [
+        (Claim("n", "1", kin=Kin("shop", 0)), Claim("f", "2", kin=Kin("shop", 1)), WRAPPED),
+        (Claim("n", "1", kin=Kin("shop", 0)), Claim("f", "2", kin=Kin("shop", 1), going=True), PLAIN),
+        (Claim("n", "1", kin=Kin("shop", 0)), Claim("f", "2", kin=Kin("shop", -1)), PLAIN),
+        (Claim("n", "1", kin=Kin("shop", 0)), Claim("f", "2", kin=Kin("bank", 9)), PLAIN),
+        (Claim("n", "1"), Claim("f", "2", kin=Kin("shop", 9)), PLAIN),
+    ],
+    ids=[
+        "the newer release",
+        "not one that goes",
+        "not one that is not complete",
+        "not a stranger's",
+        "nor before all",
+    ],
+)
+def test_within_a_family_the_highest_rank_speaks_and_a_stranger_keeps_what_it_has(plain, wrapped, speaks) -> None:
+    assert staked(plain=plain, wrapped=wrapped).holder(TARGET) == speaks

@@ -39,6 +39,11 @@ ITERATION_ANNOTATION = f"{GROUP}/release.template.iteration"
 CLUSTERS_ANNOTATION = f"{GROUP}/release.clusters"
 OVERRIDE_ANNOTATION = f"{GROUP}/rollout-block.override"
 
+# On a Release from birth: it may go only when the release before it has its capacity and traffic back.
+ROLLOUT_FINALIZER = "hanse.dev/rollout"
+# On a Release: "true" freezes its rollout where it is, until a person takes it away.
+PAUSED_ANNOTATION = "hanse.dev/rollout-paused"
+
 # A block in this namespace holds for every namespace.
 GLOBAL_BLOCKS_NAMESPACE = "rollout-blocks-global"
 SYSTEM_NAMESPACE = "shipper-system"

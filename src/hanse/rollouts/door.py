@@ -1,0 +1,219 @@
+"""The pieces of releases into intents: each in the clusters of its release, the Deployment with as many replicas there
+as the release's CapacityTarget says.
+
+A Piece counts once the InstallationTarget of its release names it: before that the rendering is not complete, and what
+there is of it goes nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hanse.api.names import ADOPT_ANNOTATION, FEDERATE_ANNOTATION
+from hanse.api.pieces import PIECES, PIECES_ANNOTATION, RENDERING_ANNOTATION, Piece, parse_piece
+from hanse.api.shipper.kinds import (
+    APP_LABEL,
+    APPLICATIONS,
+    CAPACITY_TARGETS,
+    INSTALLATION_TARGETS,
+    RELEASE_LABEL,
+)
+from hanse.kube.cache import Change
+from hanse.kube.manifest import Key, Obj, annotations_of, dig, key_of, labels_of, name_of, namespace_of, uid_of
+from hanse.kube.resources import DEPLOYMENTS, Resource
+from hanse.placement.ask import ClusterTerm, Duplicated, Override, Placement
+from hanse.placement.candidate import Toleration
+from hanse.propagation.dependencies import NO_NEEDS, Needs
+from hanse.propagation.door import Affected, Farewell, Inputs, Kin, Mark
+from hanse.propagation.intent import Intent, Problem, Ref
+from hanse.propagation.records import Record
+from hanse.propagation.report import Report
+from hanse.propagation.stored_form import as_stored, given_by_cluster
+from hanse.rollouts.shelf import generation_of
+
+# Its clusters were chosen when the release was made; taints keep new releases away, and take nothing from this one.
+_EVERY_TAINT = (Toleration(operator="Exists"),)
+# What has yet to be committed speaks for nothing that another release has.
+_UNCOMMITTED = -1
+
+
+_OTHER_INPUTS = (INSTALLATION_TARGETS, CAPACITY_TARGETS, APPLICATIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    pieces: Mapping[Key, Obj] = field(default_factory=dict)
+    installations: Mapping[Key, Obj] = field(default_factory=dict)
+    capacities: Mapping[Key, Obj] = field(default_factory=dict)
+    applications: Mapping[Key, Obj] = field(default_factory=dict)
+    # Whether there was any piece when it was looked: a federation without applications follows nothing else.
+    awake: bool = False
+
+
+class RolloutDoor:
+    """Carries what was rendered for releases into their clusters."""
+
+    def __init__(self, known: _Known | None = None) -> None:
+        self._known = known or _Known()
+
+    @property
+    def name(self) -> str:
+        """What people call the door of applications."""
+        return "rollouts"
+
+    @property
+    def resources(self) -> Sequence[Resource]:
+        """Pieces alone."""
+        return (PIECES,)
+
+    @property
+    def any_kind(self) -> bool:
+        """Say that an application may be made of objects of any kind."""
+        return True
+
+    @property
+    def inputs(self) -> Sequence[Resource]:
+        """What says where a release is and how much of it; and the application, whose author has to be allowed that."""
+        return (PIECES, *_OTHER_INPUTS) if self._known.awake else (PIECES,)
+
+    def informed(self, inputs: Inputs) -> RolloutDoor:
+        """Return the door that knows these inputs."""
+        others = (inputs.get(kind, {}) for kind in _OTHER_INPUTS)
+        return RolloutDoor(_Known(inputs[PIECES], *others, awake=bool(inputs[PIECES])))
+
+    def affected(self, resource: Resource, change: Change) -> Affected:
+        """Return the pieces of a release whose clusters changed, or the one whose replicas did.
+
+        With the first piece there is everything to learn.
+        """
+        if resource == PIECES:
+            return Affected(everything=not self._known.awake and change.new_bytes is not None)
+        if resource == CAPACITY_TARGETS:
+            return Affected((Ref(PIECES, change.key),))
+        if resource != INSTALLATION_TARGETS or _placing(change.old) == _placing(change.new):
+            return Affected()
+        named = dict.fromkeys(name for each in (change.old, change.new) if each is not None for name in _pieces(each))
+        return Affected(tuple(Ref(PIECES, Key(change.key.namespace, name)) for name in named))
+
+    def target(self, source: Ref) -> Ref:
+        """Return what members hold of a piece; of one that is not known, nothing."""
+        piece = self._known.pieces.get(source.key)
+        if piece is None:
+            return source
+        read = parse_piece(piece)
+        return Ref(read.resource, read.key)
+
+    def supersedes(self, _source: Obj) -> bool:
+        """Say that whoever came first keeps an object, unless that is a release of the same application."""
+        return False
+
+    def kin(self, source: Obj) -> Kin:
+        """Say that of an application's releases the newest speaks for an object that several of them have."""
+        family = f"{namespace_of(source)}/{labels_of(source).get(APP_LABEL, '')}"
+        return Kin(family, (generation_of(source) or 0) if self.admits(source) else _UNCOMMITTED)
+
+    def farewell(self, source: Obj) -> Farewell | Problem:
+        """Say that what a release has goes with it."""
+        return Farewell()
+
+    def admits(self, source: Obj) -> bool:
+        """Tell whether a piece is part of a complete rendering."""
+        installation = self._known.installations.get(_release(source))
+        return (
+            installation is not None
+            and not self.lets_go(source)
+            and _rendering(installation) == _rendering(source)
+            and name_of(source) in _pieces(installation)
+        )
+
+    def lets_go(self, source: Obj) -> bool:
+        """Tell whether somebody asked that the copies of a piece become the members' own."""
+        return annotations_of(source).get(FEDERATE_ANNOTATION) == "false"
+
+    def translate(self, source: Obj) -> Intent | Problem:
+        """Put a piece into the clusters of its release."""
+        release, piece = _release(source), parse_piece(source)
+        installation = self._known.installations.get(release)
+        if installation is None:
+            return Problem("NotInstalled", f"InstallationTarget {release} says where it goes, and is not there yet")
+        template = as_stored(piece.template)
+        application = self._known.applications.get(Key(release.namespace, labels_of(source).get(APP_LABEL, "")))
+        return Intent(
+            resource=piece.resource,
+            key=piece.key,
+            source_uid=uid_of(source),
+            template=template,
+            placement=Placement(
+                clusters=ClusterTerm(names=tuple(dig(installation, "spec", "clusters", default=()))),
+                tolerations=_EVERY_TAINT,
+                division=Duplicated(),
+            ),
+            overrides=self._replicas(source, piece),
+            sources=(f"Release {release} is in the clusters that were chosen for it",),
+            retain=given_by_cluster(piece.resource, template),
+            adopt=annotations_of(source).get(ADOPT_ANNOTATION) == "true",
+            voices=() if application is None else (application,),
+            created=dig(source, "metadata", "creationTimestamp", default=""),
+        )
+
+    def needs(self, _source: Obj) -> Needs:
+        """Say that a release has all that it names, or that its user sees to it."""
+        return NO_NEEDS
+
+    def reported(self, source: Obj, report: Report, now: str) -> Obj:
+        """Leave pieces as they are: their release's targets say how it went."""
+        return source
+
+    def records(self, source: Obj, report: Report, now: str) -> Iterable[Record]:
+        """Say that nothing is to be written down beside the targets."""
+        return ()
+
+    def refused(self, source: Obj, problem: Problem, now: str) -> Obj:
+        """Leave pieces as they are: their release's targets say what is wrong."""
+        return source
+
+    def marks(self, source: Obj, report: Report | None) -> Mark | None:
+        """Say that no other object has to know of this one."""
+        return None
+
+    def _replicas(self, source: Obj, piece: Piece) -> tuple[Override, ...]:
+        """Give the Deployment of a release the replicas that its CapacityTarget says, cluster by cluster."""
+        if piece.resource != DEPLOYMENTS or key_of(source) != _release(source):
+            return ()
+        capacity = self._known.capacities.get(_release(source))
+        by_count: dict[int, list[str]] = {}
+        for entry in dig(capacity, "spec", "clusters", default=()):
+            count = share_of(entry.get("totalReplicaCount") or 0, entry.get("percent") or 0)
+            by_count.setdefault(count, []).append(entry["name"])
+        return tuple(
+            Override(
+                ClusterTerm(names=tuple(names)),
+                ({"op": "add", "path": "/spec/replicas", "value": count},),
+            )
+            for count, names in sorted(by_count.items())
+        )
+
+
+def share_of(total: int, percent: int) -> int:
+    """Return how many of so many replicas a percentage is, rounded up."""
+    return -(-total * percent // 100)
+
+
+def _release(piece: Obj) -> Key:
+    return Key(namespace_of(piece), labels_of(piece).get(RELEASE_LABEL, ""))
+
+
+def _rendering(obj: Obj) -> str:
+    return annotations_of(obj).get(RENDERING_ANNOTATION, "")
+
+
+def _pieces(installation: Obj) -> list[str]:
+    return annotations_of(installation).get(PIECES_ANNOTATION, "").split(",")
+
+
+def _placing(installation: Obj | None) -> object:
+    """Return what of an InstallationTarget says where pieces go."""
+    if installation is None:
+        return None
+    return dig(installation, "spec", "clusters"), _rendering(installation), _pieces(installation)

@@ -1,0 +1,165 @@
+"""What each piece of a release means: where it goes, with how many replicas, and who speaks for what releases share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hanse.api.names import ADOPT_ANNOTATION
+from hanse.api.pieces import PIECES, PIECES_ANNOTATION, RENDERING_ANNOTATION, piece_spec
+from hanse.api.shipper.kinds import (
+    APP_LABEL,
+    APPLICATIONS,
+    CAPACITY_TARGETS,
+    GENERATION_ANNOTATION,
+    INSTALLATION_TARGETS,
+    RELEASE_LABEL,
+)
+from hanse.kube.cache import Change
+from hanse.kube.manifest import Key, Obj
+from hanse.kube.packing import pack
+from hanse.kube.resources import DEPLOYMENTS, SERVICES, Resource
+from hanse.propagation.door import keyed
+from hanse.propagation.intent import Intent, Problem, Ref
+from hanse.rollouts.door import RolloutDoor, share_of
+
+RELEASE = "shop-1a2b-0"
+
+
+def piece(name: str = RELEASE, resource: Resource = DEPLOYMENTS, *, digest: str = "d1", generation: str = "3") -> Obj:
+    template: Obj = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": "shop", "namespace": "team"},
+        "spec": {"replicas": 0} if resource == DEPLOYMENTS else {"clusterIP": "", "ports": [{"port": 80}]},
+    }
+    return {
+        "apiVersion": "hanse.dev/v1alpha1",
+        "kind": "Piece",
+        "metadata": {
+            "name": name,
+            "namespace": "team",
+            "uid": f"uid of {name}",
+            "labels": {APP_LABEL: "shop", RELEASE_LABEL: RELEASE},
+            "annotations": {RENDERING_ANNOTATION: digest, GENERATION_ANNOTATION: generation},
+        },
+        "spec": piece_spec(resource, template),
+    }
+
+
+def installation(clusters: list[str], names: str = f"{RELEASE},service", digest: str = "d1") -> Obj:
+    annotations = {RENDERING_ANNOTATION: digest, PIECES_ANNOTATION: names}
+    return {
+        "metadata": {"name": RELEASE, "namespace": "team", "annotations": annotations},
+        "spec": {"clusters": clusters},
+    }
+
+
+def capacity(**percents: int) -> Obj:
+    entries = [{"name": name, "percent": each, "totalReplicaCount": 3} for name, each in percents.items()]
+    return {"metadata": {"name": RELEASE, "namespace": "team"}, "spec": {"clusters": entries}}
+
+
+def door(*pieces: Obj, **others: Any) -> RolloutDoor:
+    application = {"metadata": {"name": "shop", "namespace": "team"}}
+    inputs = {
+        PIECES: pieces,
+        INSTALLATION_TARGETS: [each for each in [others.get("installed")] if each],
+        CAPACITY_TARGETS: [each for each in [others.get("capacity")] if each],
+        APPLICATIONS: [application],
+    }
+    return RolloutDoor().informed(keyed(inputs))
+
+
+def replicas_of(intent: Intent | Problem) -> dict[str, int]:
+    assert isinstance(intent, Intent)
+    return {name: each.patch[0]["value"] for each in intent.overrides for name in each.clusters.names or ()}
+
+
+def test_the_deployment_of_a_release_has_in_each_cluster_what_its_capacity_says() -> None:
+    source = piece()
+    known = door(source, installed=installation(["east", "west"]), capacity=capacity(east=1, west=100))
+    intent = known.translate(source)
+    assert isinstance(intent, Intent)
+    assert known.target(Ref(PIECES, Key("team", RELEASE))) == Ref(DEPLOYMENTS, Key("team", "shop"))
+    assert intent.placement.clusters.names == ("east", "west")
+    assert replicas_of(intent) == {"east": 1, "west": 3}
+    assert intent.replicas is None
+    assert [each["metadata"]["name"] for each in intent.voices] == ["shop"]
+
+
+def test_what_is_no_deployment_of_a_release_has_no_replicas() -> None:
+    source = piece("service", SERVICES)
+    known = door(source, installed=installation(["east"]), capacity=capacity(east=100))
+    assert replicas_of(known.translate(source)) == {}
+
+
+@pytest.mark.parametrize(
+    "installed",
+    [
+        None,
+        installation(["east"], digest="of another rendering"),
+        installation(["east"], names="service"),
+    ],
+    ids=["without a target", "of another rendering", "not named"],
+)
+def test_a_piece_of_an_incomplete_rendering_goes_nowhere_and_speaks_for_nothing(installed: Obj | None) -> None:
+    source = piece()
+    known = door(source, installed=installed)
+    assert not known.admits(source)
+    assert known.kin(source).rank == -1
+
+
+def test_of_releases_of_one_application_the_newest_speaks() -> None:
+    source = piece()
+    known = door(source, installed=installation(["east"]))
+    assert known.admits(source)
+    assert (known.kin(source).family, known.kin(source).rank) == ("team/shop", 3)
+
+
+def test_a_piece_that_was_taken_over_adopts_what_is_there() -> None:
+    source = piece()
+    source["metadata"]["annotations"][ADOPT_ANNOTATION] = "true"
+    intent = door(source, installed=installation(["east"])).translate(source)
+    assert isinstance(intent, Intent)
+    assert intent.adopt
+
+
+def test_a_federation_without_applications_follows_nothing_but_pieces() -> None:
+    asleep = door()
+    assert list(asleep.inputs) == [PIECES]
+    assert asleep.affected(PIECES, Change(Key("team", RELEASE), None, pack(piece()))).everything
+    awake = door(piece())
+    assert INSTALLATION_TARGETS in awake.inputs
+    assert not awake.affected(PIECES, Change(Key("team", RELEASE), None, pack(piece()))).everything
+
+
+def test_a_changed_capacity_concerns_the_deployment_alone_and_changed_clusters_every_piece() -> None:
+    known = door()
+    key = Key("team", RELEASE)
+    changed = Change(key, None, pack(capacity(east=1)))
+    assert known.affected(CAPACITY_TARGETS, changed).refs == (Ref(PIECES, key),)
+    moved = Change(key, pack(installation(["east"])), pack(installation(["west"])))
+    assert known.affected(INSTALLATION_TARGETS, moved).refs == (Ref(PIECES, key), Ref(PIECES, Key("team", "service")))
+    told = {**installation(["east"]), "status": {"conditions": []}}
+    assert not known.affected(INSTALLATION_TARGETS, Change(key, pack(installation(["east"])), pack(told))).refs
+
+
+@pytest.mark.parametrize(
+    ("total", "percent", "share"),
+    [
+        (3, 0, 0),
+        (3, 1, 1),
+        (3, 25, 1),
+        (3, 50, 2),
+        (3, 75, 3),
+        (3, 100, 3),
+        (10, 50, 5),
+        (1, 1, 1),
+        (4, 50, 2),
+        (0, 50, 0),
+    ],
+)
+def test_a_share_is_rounded_up_in_whole_numbers(total: int, percent: int, share: int) -> None:
+    assert share_of(total, percent) == share
