@@ -22,7 +22,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install install-dev lock run test coverage lint bench soak kubernetes kubernetes-path test-kubernetes clean
+.PHONY: help install install-dev lock run test coverage lint bench soak kubernetes kubernetes-path helm helm-path test-kubernetes clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -96,6 +96,12 @@ kubernetes: $(RUNTIME_STAMP) ## Build the real Kubernetes components into the ca
 
 kubernetes-path: ## Print the folder of the real components (use make -s)
 	@components/build --path
+
+helm: $(RUNTIME_STAMP) ## Build the Helm that renders charts into the cache, once
+	@components/build helm
+
+helm-path: ## Print the folder of that Helm (use make -s)
+	@components/build --path helm
 
 test-kubernetes: $(DEV_STAMP) kubernetes ## Run the tests on real Kubernetes clusters
 	@$(PIP_INSTALL) --require-hashes -r requirements-clients.lock

@@ -31,12 +31,17 @@ _PROBED_CONDITION = {
 
 
 def _crd(
-    resource: Resource, short: list[str], spec: dict[str, Any], status: dict[str, Any], columns: list[dict[str, Any]]
+    resource: Resource,
+    short: list[str],
+    spec: dict[str, Any],
+    status: dict[str, Any],
+    columns: list[dict[str, Any]],
+    categories: tuple[str, ...] = (),
 ) -> Obj:
     schema = record(
         {"apiVersion": text(), "kind": text(), "metadata": {"type": "object"}, "spec": spec, "status": status}
     )
-    return definition(resource, schema, columns, short=tuple(short), status=True)
+    return definition(resource, schema, columns, short=tuple(short), categories=categories, status=True)
 
 
 _AGE = column("age", "date", ".metadata.creationTimestamp")
@@ -73,15 +78,22 @@ _KUBEFED_STATUS = record(
 
 _SHIPPER_SPEC = record(
     {
-        "apiMaster": text(minLength=1),
-        "region": text(minLength=1),
-        "capabilities": {"type": "array", "items": text()},
+        "apiMaster": text("Where its API server answers", minLength=1),
+        "region": text("The region that Applications name", minLength=1),
+        "capabilities": {"type": "array", "items": text(), "description": "What it is capable of"},
         "scheduler": record(
             {
-                "unschedulable": {"type": "boolean"},
-                "weight": {"type": "integer", "format": "int32"},
-                "identity": text(),
-            }
+                "unschedulable": {"type": "boolean", "description": "No new Release is put there"},
+                "weight": {
+                    "type": "integer",
+                    "format": "int32",
+                    "description": "How much it is preferred to others of its region; 100 where absent",
+                },
+                "identity": text(
+                    "What stands for its name when clusters are chosen, so that it may take another's place"
+                ),
+            },
+            "How Releases are put there",
         ),
     },
     required=["apiMaster", "region"],
@@ -107,7 +119,7 @@ FORM_CRDS: tuple[Obj, ...] = (
             column("kubernetes-version", "string", ".status.kubernetesVersion"),
         ],
     ),
-    _crd(SHIPPER_CLUSTERS, ["cl"], _SHIPPER_SPEC, record({"inService": {"type": "boolean"}}), [_AGE]),
+    _crd(SHIPPER_CLUSTERS, ["cl"], _SHIPPER_SPEC, record({"inService": {"type": "boolean"}}), [_AGE], ("shipper",)),
     _crd(TARGETS, ["tg"], _target_spec(_KUBECONFIG_SECRET), _ANYTHING, [_AGE]),
     _crd(CLUSTER_TARGETS, ["ctg"], _target_spec({**_KUBECONFIG_SECRET, "namespace": text()}), _ANYTHING, [_AGE]),
 )

@@ -30,6 +30,13 @@ INGRESS_UID_ANNOTATION = "kubernetes.io/ingress.uid"
 # shall share the uid although the cluster has Ingresses of its own.
 INGRESS_ANNOTATION = "hanse.dev/ingress"
 OWN_INGRESS, SHARED_INGRESS = "own", "shared"
+# On a Cluster, for applications that choose among those of a region: what it is capable of, separated by commas; how
+# much it is preferred to others (100 where nothing is said); and what stands for its name in that choice.
+CAPABILITIES_ANNOTATION = "hanse.dev/capabilities"
+ROLLOUT_WEIGHT_ANNOTATION = "hanse.dev/rollout-weight"
+ROLLOUT_IDENTITY_ANNOTATION = "hanse.dev/rollout-identity"
+ROLLOUT_ANNOTATIONS = (CAPABILITIES_ANNOTATION, ROLLOUT_WEIGHT_ANNOTATION, ROLLOUT_IDENTITY_ANNOTATION)
+DEFAULT_ROLLOUT_WEIGHT = 100
 # Every client, of either family: what an address is meant for when nothing is said.
 EVERYONE = "0.0.0.0/0"
 
@@ -87,6 +94,9 @@ class Cluster:
     pull: bool = False
     ingress_uid: str = ""
     own_ingress: bool = False
+    capabilities: frozenset[str] = frozenset()
+    rollout_weight: int = DEFAULT_ROLLOUT_WEIGHT
+    rollout_identity: str = ""
 
     @property
     def refusal(self) -> str:
@@ -100,6 +110,11 @@ class Cluster:
     def state(self) -> str:
         """The one word that tables show: Ready, NotReady or Offline."""
         return "Ready" if not self.refusal else "Offline" if self.offline else "NotReady"
+
+    @property
+    def was_reached(self) -> bool:
+        """Whether its API server has ever answered."""
+        return self.ready or bool(self.version or self.uid)
 
 
 def parse_cluster(obj: Obj) -> Cluster:
@@ -144,7 +159,15 @@ def parse_cluster(obj: Obj) -> Cluster:
         pull=annotations_of(obj).get(MODE_ANNOTATION) == PULL,
         ingress_uid=annotations_of(obj).get(INGRESS_UID_ANNOTATION, ""),
         own_ingress=annotations_of(obj).get(INGRESS_ANNOTATION) == OWN_INGRESS,
+        capabilities=frozenset(words_of(annotations_of(obj).get(CAPABILITIES_ANNOTATION, ""))),
+        rollout_weight=_weight(annotations_of(obj).get(ROLLOUT_WEIGHT_ANNOTATION, "")),
+        rollout_identity=annotations_of(obj).get(ROLLOUT_IDENTITY_ANNOTATION, ""),
     )
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Read a list that is separated by commas; each word once, in the order in which they come."""
+    return tuple(dict.fromkeys(word for each in text.split(",") if (word := each.strip())))
 
 
 def with_scheme(address: str) -> str:
@@ -188,3 +211,8 @@ def _taint(entry: Obj) -> Taint:
         effect=entry.get("effect", "NoSchedule"),
         time_added=entry.get("timeAdded") or "",
     )
+
+
+def _weight(text: str) -> int:
+    # What is no number says nothing: a slip of the pen must not move applications.
+    return int(text) if text.isascii() and text.isdigit() else DEFAULT_ROLLOUT_WEIGHT

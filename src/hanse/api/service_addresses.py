@@ -14,6 +14,17 @@ from hanse.kube.resources import Resource
 
 SERVICE_ADDRESSES = Resource("hanse.dev", "v1alpha1", "serviceaddresses", "ServiceAddresses")
 
+# On one that was mixed from those of an application's releases; nobody else decides about its Service.
+MIXED_LABEL = "hanse.dev/mixed"
+# On one that was mixed: to whom resolvers may still lead clients by answers that they keep, and until when.
+LEAVING_ANNOTATION = "hanse.dev/leaving"
+
+# On a Service of the federation: the addresses of a balancer in front of all clusters, separated by commas. Clients are
+# led there in place of the clusters.
+FRONT_ANNOTATION = "hanse.dev/global-address"
+# On a Service of the federation: what it asks of Hanse's own balancers.
+BALANCER_ANNOTATION = "hanse.dev/balancer"
+
 
 def _listed(items: dict[str, Any], description: str) -> dict[str, Any]:
     return {"type": "array", "items": items, "description": description}
@@ -31,6 +42,7 @@ _PORT = record(
 _CLUSTER = record(
     {
         "name": text("The cluster"),
+        "release": text("The release of an application, where several of them serve under one name"),
         "addresses": _listed(text(), "What clients anywhere reach the Service by"),
         "clusterIPs": _listed(text(), "What clients in that cluster reach it by"),
         "dead": _listed(
@@ -38,8 +50,10 @@ _CLUSTER = record(
         ),
         "backends": {"type": "integer", "description": "How many endpoints are ready; absent where that is not known"},
         "serving": {"type": "boolean", "description": "Whether clients are led there"},
+        "doubtful": {"type": "boolean", "description": "Whether they are only since nobody is known to serve better"},
         "why": text("Why they are not, or are nevertheless"),
         "weight": {"type": "integer", "description": "The share of clients that it should get beside others as near"},
+        "asked": {"type": "integer", "description": "The weight that the TrafficTarget of its release asks for there"},
     },
     required=["name", "serving"],
 )

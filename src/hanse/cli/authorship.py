@@ -1,8 +1,8 @@
 """Keeping authors stamped on all that is federated, while kinds are enabled and disabled.
 
-Stamped is every kind of source of every door; and in KubeFed's and Shipper's groups whatever there is, since placements,
-overrides, preferences and applications say where others' objects go, and a type may be enabled after the first objects
-of it were written.
+Stamped is every kind of source of every door; and in KubeFed's and Shipper's groups whatever there is, since
+placements, overrides, preferences and applications say where others' objects go, and a type may be enabled after the
+first objects of it were written.
 """
 
 from __future__ import annotations

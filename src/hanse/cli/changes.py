@@ -60,8 +60,8 @@ def document(outlooks: Sequence[Outlook]) -> dict[str, Any]:
 
 def diff(change: ClusterChange) -> str:
     """Return what differs in one cluster as a unified diff, the values of Secrets hidden."""
-    now = _lines(_hidden(change.now, change.then, "before"))
-    then = _lines(_hidden(change.then, change.now, "after"))
+    now = _lines(hidden(change.now, change.then, "before"))
+    then = _lines(hidden(change.then, change.now, "after"))
     return "\n".join(difflib.unified_diff(now, then, "now", "then", n=3, lineterm=""))
 
 
@@ -94,7 +94,7 @@ def _lines(obj: Obj | None) -> list[str]:
     return yaml.safe_dump(obj, sort_keys=True).splitlines() if obj is not None else []
 
 
-def _hidden(obj: Obj | None, other: Obj | None, when: str) -> Obj | None:
+def hidden(obj: Obj | None, other: Obj | None, when: str) -> Obj | None:
     """Return a Secret with its values hidden: one that changes still differs from what it was."""
     if obj is None or obj.get("kind") != "Secret":
         return obj

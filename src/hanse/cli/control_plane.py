@@ -16,10 +16,15 @@ from hanse.api.held_changes import HELD_CHANGE_CRD
 from hanse.api.kubefed.forms import FORMS, Form
 from hanse.api.kubefed.hosting import kubefed_definitions
 from hanse.api.names import HOST_ANNOTATION, SYSTEM_NAMESPACE
+from hanse.api.pieces import PIECE_CRD
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICY_CRD, PLACEMENT_POLICY_CRD
 from hanse.api.service_addresses import SERVICE_ADDRESSES_CRD
+from hanse.api.shipper.definitions import SHIPPER_CRDS
+from hanse.api.shipper.kinds import APPLICATIONS, GLOBAL_BLOCKS_NAMESPACE
+from hanse.api.shipper.kinds import SYSTEM_NAMESPACE as SHIPPER_NAMESPACE
 from hanse.api.works import AGENT_CRD, WORK_CRD
 from hanse.cli.authorship import Authorship
+from hanse.cli.rollout_parts import RolloutParts
 from hanse.cli.service_parts import ServiceParts, Surroundings
 from hanse.clusters.access import Access
 from hanse.clusters.addresses import own_address
@@ -42,6 +47,9 @@ from hanse.native import GuestDoor, KindKeeper, NativeDoor
 from hanse.propagation.door import Door
 from hanse.propagation.engine import Engine
 from hanse.propagation.teaching import Teaching
+from hanse.rollouts.blocks import install_block_admission
+from hanse.rollouts.door import RolloutDoor
+from hanse.rollouts.sources import Sources
 from hanse.services.health.prober import NetworkProber
 from hanse.services.hostnames import Resolve
 
@@ -91,6 +99,31 @@ async def serve_federated_types(host: Client, forms: tuple[Form, ...] = FORMS) -
     definitions = kubefed_definitions(forms=forms)
     await _serve(host, definitions)
     await _established(host, definitions)
+
+
+async def serve_applications(host: Client) -> None:
+    """Have a host serve Shipper's kinds and what their releases are made of, before this returns."""
+    await host.apply(CRDS, PIECE_CRD)
+    await _serve(host, SHIPPER_CRDS)
+    await _established(host, [PIECE_CRD, *SHIPPER_CRDS])
+    for name in (GLOBAL_BLOCKS_NAMESPACE, SHIPPER_NAMESPACE):
+        try:
+            await host.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        except AlreadyExists:
+            continue
+    await install_block_admission(host)
+
+
+async def looks_after_applications(host: Client) -> bool:
+    """Tell whether a host's applications are Hanse's to look after, and not those of a Shipper that was there before.
+
+    Shipper's own definitions have no status subresource for them; `hanse migrate shipper` replaces these.
+    """
+    found = await host.find(CRDS, APPLICATIONS.group_resource)
+    ours = any("status" in (each.get("subresources") or {}) for each in dig(found, "spec", "versions", default=()))
+    if not ours:
+        log.warning("Applications are left to Shipper; `hanse migrate shipper` takes them over", host=host.address)
+    return ours
 
 
 async def served_forms(host: Client) -> tuple[Form, ...]:
@@ -144,11 +177,13 @@ async def campaign(
     teachings: Sequence[Teaching] = (),
     plain_objects: bool = True,
     resolve: Resolve | None = None,
+    sources: Sources | None = None,
 ) -> None:
     """Wait for the Lease and federate until it is lost; `teachings` are what is known of kinds in Python.
 
     Without `plain_objects` those of the host are its own, but for what labelled namespaces hold. `resolve` finds the
-    addresses of load balancers that have names; without it this machine does.
+    addresses of load balancers that have names; without it this machine does. `sources` make manifests of
+    applications, which are not looked after without them.
     No write leaves this process, to the host or to a member, once it may have been replaced.
     """
     leadership = Leadership(host, _LEASE, identity, terms)
@@ -163,6 +198,7 @@ async def campaign(
             federated_types=True,
             plain_objects=plain_objects,
             surroundings=Surroundings(NetworkProber(), resolve, lambda: leadership.holds),
+            sources=sources,
         )
 
     log.info("Waiting for leadership", host=host.address, identity=identity)
@@ -179,10 +215,11 @@ async def run_control_plane(
     federated_types: bool = False,
     plain_objects: bool = True,
     surroundings: Surroundings | None = None,
+    sources: Sources | None = None,
 ) -> None:
     """Federate until cancelled; the host must be prepared, and serve federated types where they are asked for.
 
-    Without `surroundings` nobody probes the addresses of services.
+    Without `surroundings` nobody probes the addresses of services. With `sources` the host serves applications, too.
     """
     registry = Registry(host, connect, health, client_address=own_address())
     access = Access(host)
@@ -190,6 +227,10 @@ async def run_control_plane(
     if federated_types:
         forms = await served_forms(host)
         doors.insert(0, FederatedDoor(forms=forms))
+    if sources is not None and not await looks_after_applications(host):
+        sources = None
+    if sources is not None:
+        doors.append(RolloutDoor())
     engine = Engine(host, registry, doors, access)
     services = ServiceParts(host, registry, engine.view, surroundings or Surroundings())
     async with asyncio.TaskGroup() as tasks:
@@ -199,6 +240,8 @@ async def run_control_plane(
         tasks.create_task(access.run())
         tasks.create_task(engine.run())
         tasks.create_task(services.run())
+        if sources is not None:
+            tasks.create_task(RolloutParts(host, registry, engine.view, access, sources).run())
         tasks.create_task(KindKeeper(host).run())
         tasks.create_task(Authorship(host, federated_types=federated_types, plain_objects=plain_objects).run())
         if federated_types:

@@ -21,12 +21,15 @@ from hanse.api.federation import (
 )
 from hanse.api.kubefed.forms import FORM_D, FORMS, Form
 from hanse.api.kubefed.hosting import kubefed_definitions
+from hanse.api.pieces import PIECE_CRD
+from hanse.api.shipper.definitions import SHIPPER_CRDS
 from hanse.cli.authorship import STAMPED_GROUPS, held_types, stamp_authors
 from hanse.cli.control_plane import (
     HOST_CRDS,
     campaign,
     federates_plain_objects,
     prepare_host,
+    serve_applications,
     serve_federated_types,
 )
 from hanse.cli.failures import Failure, Misuse, one_sentence
@@ -43,6 +46,8 @@ from hanse.kube.runtime import SystemRuntime
 from hanse.native.holding import held_at_birth, held_by_default
 from hanse.native.kinds import DEFAULT_KINDS
 from hanse.propagation.teaching import Teaching
+from hanse.rollouts.blocks.admission import policies as block_policies
+from hanse.rollouts.sources import ManifestSources, SourceSettings
 from hanse.services.dns.serving import DnsOptions, parse_address, serve_dns
 
 log = Log("hanse")
@@ -74,6 +79,16 @@ log = Log("hanse")
 @click.option("--federation-name", default="", help="The name of the federation in the DNS names of its services.")
 @click.option("--domain", default="", help="The DNS domain in which services have names (default: as it was).")
 @click.option("--dns-listen", default="", metavar="HOST:PORT", help="Answer for that domain here, UDP and TCP.")
+@click.option(
+    "--charts",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="A folder of charts, kustomizations and manifests that applications name as file:///NAME.",
+)
+@click.option(
+    "--chart-cache",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where charts are kept, so that a repository that is away stops nothing (default: as long as this runs).",
+)
 def command(
     kubeconfig: Path,
     context: str,
@@ -84,6 +99,8 @@ def command(
     federation_name: str,
     domain: str,
     dns_listen: str,
+    charts: Path | None,
+    chart_cache: Path | None,
 ) -> None:
     """Run the control plane against a host API server.
 
@@ -95,14 +112,16 @@ def command(
     if dry_run:
         held = held_at_birth([*held_types(), *held_by_default()])
         stamping = policy_manifest(API_VERSION, DEFAULT_KINDS, "the user of this kubeconfig", held, STAMPED_GROUPS)
-        applied = (*HOST_CRDS, *FORM_CRDS, *kubefed_definitions(forms=forms), stamping, binding_manifest(API_VERSION))
+        kinds_of_others = (*FORM_CRDS, *kubefed_definitions(forms=forms), PIECE_CRD, *SHIPPER_CRDS)
+        applied = (*HOST_CRDS, *kinds_of_others, stamping, binding_manifest(API_VERSION), *block_policies())
         show_documents(applied if naming.federation is None else (*applied, naming.federation))
         return
     teachings = read_teachings(kinds)
     log_to(json=log_format == "json")
     with one_sentence():
         endpoint = Kubeconfig.load(kubeconfig).endpoint(context)
-        run(lambda: until_signalled(_control(endpoint, teachings, forms, naming)))
+        settings = SourceSettings(cache_dir=chart_cache, folder=charts)
+        run(lambda: until_signalled(_control(endpoint, teachings, forms, naming, settings)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,26 +153,30 @@ def _dns_options(listen: str) -> DnsOptions:
     return DnsOptions(host=host, port=port)
 
 
-async def _control(endpoint: Endpoint, teachings: Sequence[Teaching], forms: tuple[Form, ...], naming: Naming) -> None:
+async def _control(
+    endpoint: Endpoint, teachings: Sequence[Teaching], forms: tuple[Form, ...], naming: Naming, charts: SourceSettings
+) -> None:
     host = Client(HttpTransport(endpoint, user_agent="hanse-controller"), SystemRuntime())
     try:
         await prepare_host(host)
         await serve_federated_types(host, forms)
+        await serve_applications(host)
         plain_objects = await federates_plain_objects(host)
         await stamp_authors(host, plain_objects=plain_objects)
         if naming.federation is not None:
             await host.apply(FEDERATIONS, naming.federation)
         answering = asyncio.create_task(_answer(host, naming.dns))
-        leading = asyncio.create_task(_lead(host, teachings, plain_objects=plain_objects))
+        leading = asyncio.create_task(_lead(host, teachings, charts, plain_objects=plain_objects))
         await _until_one_fails(answering, leading)
     finally:
         await host.close()
 
 
-async def _lead(host: Client, teachings: Sequence[Teaching], *, plain_objects: bool) -> None:
+async def _lead(host: Client, teachings: Sequence[Teaching], charts: SourceSettings, *, plain_objects: bool) -> None:
     identity = f"{socket.gethostname()}_{os.getpid()}_{host.runtime.name_suffix()}"
-    while True:
-        await campaign(host, identity, teachings=teachings, plain_objects=plain_objects)
+    async with ManifestSources(host, charts) as sources:
+        while True:
+            await campaign(host, identity, teachings=teachings, plain_objects=plain_objects, sources=sources)
 
 
 async def _answer(host: Client, options: DnsOptions | None) -> None:

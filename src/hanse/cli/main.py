@@ -30,6 +30,7 @@ _COMMANDS = {
     "unfederate": ("hanse.cli.unfederate", "Make a plain object of a federated one; clusters keep what they have."),
     "orphaning-deletion": ("hanse.cli.orphaning", "Whether copies stay when their federated object is deleted."),
     "migrate": ("hanse.cli.migrate", "Take over what another system runs, without touching what runs."),
+    "rollout": ("hanse.cli.rollout", "Roll applications out over many clusters, step by step."),
     "ingress": ("hanse.cli.ingress", "Make one load balancer for an Ingress in many clusters."),
     "apiserver": ("hanse.cli.apiserver", "Run one Kubernetes API server by itself, with nothing to install."),
     "controller": ("hanse.cli.controller", "Run the control plane against a host API server."),

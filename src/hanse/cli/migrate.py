@@ -2,6 +2,7 @@
 
 hanse migrate kubefed --dry-run     what would be taken over, where, and what differs
 hanse migrate kubefed               the same, then asks, then does it
+hanse migrate shipper               the same for a Shipper (cli/migrate_shipper.py)
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from hanse.cli.connection import connected, host_endpoint, host_options
 from hanse.cli.control_plane import prepare_host
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.kubefed_leader import who_leads
+from hanse.cli.migrate_shipper import shipper
 from hanse.cli.migrating import Migration, members_of, read_cluster_plans, read_migration, take_over
 from hanse.cli.output import FEDERATION, Column, output_option, show
 from hanse.cli.running import run
@@ -34,6 +36,9 @@ _ROUNDS = 5
 @click.group("migrate")
 def command() -> None:
     """Take over what another system runs, without touching what runs."""
+
+
+command.add_command(shipper)
 
 
 @command.command("kubefed")

@@ -109,7 +109,7 @@ def _show_all(book: Book, output: str) -> None:
             f"{len(each.serving)}/{len(each.presences)}",
             _hostname(book, each),
             str(each.ttl),
-            ",".join(presence.cluster for presence in each.presences if not presence.live),
+            ",".join(_name(presence) for presence in each.presences if not presence.live),
         ]
         for each in services
     ]
@@ -128,7 +128,7 @@ def _show_one(book: Book, service: FederatedService, vantage: Vantage, output: s
             click.echo("no cluster has it")
         return
     document = _document(book, service, vantage)
-    show(output, _COLUMNS, rows, document, [each.cluster for each in presences])
+    show(output, _COLUMNS, rows, document, [_name(each) for each in presences])
 
 
 def _hostname(book: Book, service: FederatedService) -> str:
@@ -138,7 +138,12 @@ def _hostname(book: Book, service: FederatedService) -> str:
 def _ordered(book: Book, service: FederatedService, vantage: Vantage) -> list[Presence]:
     """Return the clusters as an answer to somebody there has them: those that serve, the nearest first."""
     rank = book.zones.atlas.rank
-    return sorted(service.presences, key=lambda each: (not each.live, rank(vantage, each.cluster), each.cluster))
+    return sorted(service.presences, key=lambda each: (not each.live, rank(vantage, each.cluster), _name(each)))
+
+
+def _name(presence: Presence) -> str:
+    """Return the cluster, with the release where several serve there under one name."""
+    return f"{presence.cluster}/{presence.release}" if presence.release else presence.cluster
 
 
 def _nearness(book: Book, presence: Presence, vantage: Vantage) -> str:
@@ -150,7 +155,7 @@ def _nearness(book: Book, presence: Presence, vantage: Vantage) -> str:
 def _row(book: Book, presence: Presence, vantage: Vantage) -> list[str]:
     place = book.places.get(presence.cluster)
     return [
-        presence.cluster,
+        _name(presence),
         "led there" if presence.live else "kept away",
         ",".join(presence.live or presence.addresses),
         "?" if presence.backends is None else str(presence.backends),
@@ -178,6 +183,7 @@ def _cluster(book: Book, presence: Presence, vantage: Vantage) -> dict[str, Any]
     place = book.places.get(presence.cluster)
     return {
         "name": presence.cluster,
+        **({"release": presence.release} if presence.release else {}),
         "serving": bool(presence.live),
         "addresses": list(presence.live),
         "leftOut": [address for address in presence.addresses if address not in presence.live],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 import click
 
@@ -20,6 +20,17 @@ from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key
 
 _COLUMNS = (Column("NAME"), Column("READY"), Column("STATE"), Column("WHY"))
+
+
+class Node(Protocol):
+    """A line of a tree with others below it."""
+
+    @property
+    def children(self) -> tuple[Self, ...]:
+        """The lines below."""
+
+
+N = TypeVar("N", bound=Node)
 
 
 @click.command("tree")
@@ -66,13 +77,13 @@ async def _read(endpoint: Endpoint, word: str, key: Key) -> Branch:
         return tree_of(source, relatives)
 
 
-def lines(root: Branch) -> Iterator[tuple[str, Branch]]:
+def lines(root: N) -> Iterator[tuple[str, N]]:
     """Yield every branch with the strokes that lead to it, as they are printed from the top."""
     yield "", root
     yield from _below(root, "")
 
 
-def _below(parent: Branch, lead: str) -> Iterator[tuple[str, Branch]]:
+def _below(parent: N, lead: str) -> Iterator[tuple[str, N]]:
     for place, child in enumerate(parent.children, start=1):
         last = place == len(parent.children)
         yield f"{lead}{'└─ ' if last else '├─ '}", child

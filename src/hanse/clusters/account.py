@@ -91,6 +91,9 @@ def cluster_rules(account: Account, kinds: Iterable[Resource]) -> list[Obj]:
     rules: list[Obj] = [_rule([group], sorted(plurals), _WRITE) for group, plurals in sorted(written.items())]
     if read:
         rules.append(_rule([""], sorted(read), _READ))
+    if PODS.plural in read:
+        # A rollout leads clients to pods by a label of theirs. RBAC knows no smaller right than to change the pod.
+        rules.append(_rule([""], [PODS.plural], ["patch"]))
     # Clients are led to clusters whose Services have endpoints that are ready.
     rules.append(_rule([ENDPOINT_SLICES.group], [ENDPOINT_SLICES.plural], _READ))
     # Leaving is one request: it takes away the right to make a second one.

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from hanse.api.cluster_forms import CLUSTER_TARGETS, FEDERATION_CLUSTERS, KUBEFED_CLUSTERS, SHIPPER_CLUSTERS, TARGETS
 from hanse.api.cluster_kind import CLUSTER_NAME_LENGTH, CLUSTER_NAME_PATTERN
 from hanse.api.clusters import (
+    CAPABILITIES_ANNOTATION,
     CREDENTIALS_CONTEXT_ANNOTATION,
     CREDENTIALS_KEY_ANNOTATION,
     EVERYONE,
     INSECURE_ANNOTATION,
     PROXY_ANNOTATION,
+    ROLLOUT_IDENTITY_ANNOTATION,
+    ROLLOUT_WEIGHT_ANNOTATION,
     with_scheme,
 )
 from hanse.api.names import REGION_LABEL, SYSTEM_NAMESPACE
@@ -121,7 +124,17 @@ def _from_shipper(form: Obj) -> Wanted:
         secret=Key(_SHIPPER_NAMESPACE, name_of(form)),
         unschedulable=bool(dig(form, "spec", "scheduler", "unschedulable", default=False)),
         labels={**labels_of(form), REGION_LABEL: _required(form, "region")},
+        annotations=_shipper_annotations(form),
     )
+
+
+def _shipper_annotations(form: Obj) -> dict[str, str]:
+    said = {
+        CAPABILITIES_ANNOTATION: ",".join(dig(form, "spec", "capabilities", default=())),
+        ROLLOUT_WEIGHT_ANNOTATION: str(dig(form, "spec", "scheduler", "weight", default="")),
+        ROLLOUT_IDENTITY_ANNOTATION: str(dig(form, "spec", "scheduler", "identity", default="")),
+    }
+    return {name: value for name, value in said.items() if value}
 
 
 def _shipper_status(_form: Obj, cluster: Obj) -> Obj:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
 import orjson
 
-from hanse.api.clusters import CLUSTERS
+from hanse.api.clusters import CLUSTERS, ROLLOUT_ANNOTATIONS
 from hanse.api.names import STATUS_ANNOTATION
 from hanse.clusters.forms import FORMS, Form, FormError, Wanted, read_form
 from hanse.clusters.serving import served_by
@@ -35,6 +36,7 @@ _FIELDS = {
     "controller": "spec.authInfo.controller",
     "unschedulable": "spec.unschedulable",
     "labels": "metadata.labels",
+    "rollouts": "metadata.annotations",
 }
 
 
@@ -56,6 +58,7 @@ class Source:
     uid: str = ""
     digest: str = ""
     labels: tuple[str, ...] = ()
+    rollouts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, cluster: Obj) -> Source:
@@ -63,7 +66,8 @@ class Source:
         try:
             told = orjson.loads(annotations_of(cluster).get(MIRROR_ANNOTATION, "{}"))
             kind, namespace, uid, digest = (str(told[name]) for name in ("kind", "namespace", "uid", "digest"))
-            return cls(kind, namespace, uid, digest, tuple(map(str, told["labels"])))
+            labels, rollouts = (tuple(map(str, each)) for each in (told["labels"], told.get("rollouts") or ()))
+            return cls(kind, namespace, uid, digest, labels, rollouts)
         except (orjson.JSONDecodeError, KeyError, TypeError):
             return cls()
 
@@ -73,16 +77,17 @@ def next_step(wanted: Wanted, cluster: Obj | None) -> Step:
     if cluster is None:
         return Step.CREATE
     source = Source.of(cluster)
-    present = _digest(_mirrored(cluster, source.labels))
-    if _mirrored(cluster, tuple(wanted.labels)) == _content(wanted) and set(source.labels) <= set(wanted.labels):
+    present = _digest(_mirrored(cluster, source.labels, source.rollouts))
+    known = (*source.labels, *source.rollouts)
+    if not differing_fields(wanted, cluster) and set(known) <= {*wanted.labels, *wanted.annotations}:
         return Step.NOTHING
     return Step.FOLLOW if source.uid and present == source.digest else Step.DIFFER
 
 
 def differing_fields(wanted: Wanted, cluster: Obj) -> list[str]:
     """Name the fields in which a Cluster says something else than a form."""
-    present, asked = _mirrored(cluster, tuple(wanted.labels)), _content(wanted)
-    return [_FIELDS[name] for name in asked if asked[name] != present[name]]
+    present, asked = _mirrored(cluster, tuple(wanted.labels), _for_rollouts(wanted)), _content(wanted)
+    return [_FIELDS[name] for name in _FIELDS if asked.get(name) != present.get(name)]
 
 
 def mirrored_cluster(wanted: Wanted, form: Obj) -> Obj:
@@ -94,6 +99,7 @@ def mirrored_cluster(wanted: Wanted, form: Obj) -> Obj:
         "uid": uid_of(form),
         "digest": _digest(content),
         "labels": sorted(wanted.labels),
+        "rollouts": _for_rollouts(wanted),
     }
     annotations = {**wanted.annotations, MIRROR_ANNOTATION: orjson.dumps(source).decode()}
     return {
@@ -106,22 +112,34 @@ def mirrored_cluster(wanted: Wanted, form: Obj) -> Obj:
 
 def _content(wanted: Wanted) -> Obj:
     spec = wanted.spec()
-    return {
+    content = {
         "endpoints": spec["kubernetesApiEndpoints"],
         "controller": spec["authInfo"]["controller"],
         "unschedulable": wanted.unschedulable,
         "labels": dict(sorted(wanted.labels.items())),
     }
+    return content | _said(wanted.annotations, _for_rollouts(wanted))
 
 
-def _mirrored(cluster: Obj, labels: tuple[str, ...]) -> Obj:
+def _mirrored(cluster: Obj, labels: Sequence[str], rollouts: Sequence[str]) -> Obj:
     present = labels_of(cluster)
-    return {
+    content = {
         "endpoints": dig(cluster, "spec", "kubernetesApiEndpoints", default={}),
         "controller": dig(cluster, "spec", "authInfo", "controller", default={}),
         "unschedulable": bool(dig(cluster, "spec", "unschedulable", default=False)),
         "labels": {name: present[name] for name in sorted(labels) if name in present},
     }
+    return content | _said(annotations_of(cluster), rollouts)
+
+
+def _said(annotations: dict[str, str], names: Sequence[str]) -> Obj:
+    # Left out where nothing is said, so that the digest is what it was before there were rollouts.
+    said = {name: annotations[name] for name in sorted(names) if name in annotations}
+    return {"rollouts": said} if said else {}
+
+
+def _for_rollouts(wanted: Wanted) -> list[str]:
+    return sorted(name for name in wanted.annotations if name in ROLLOUT_ANNOTATIONS)
 
 
 def _digest(content: Obj) -> str:
@@ -196,11 +214,13 @@ class Mirror:
 
     async def _follow(self, cluster: Obj, wanted: Obj) -> Obj:
         """Bring a Cluster to what its form says now; labels that the form no longer has go."""
-        kept = {name: value for name, value in labels_of(cluster).items() if name not in Source.of(cluster).labels}
+        source = Source.of(cluster)
+        kept = {name: value for name, value in labels_of(cluster).items() if name not in source.labels}
+        said = {name: value for name, value in annotations_of(cluster).items() if name not in source.rollouts}
         metadata = {
             **cluster["metadata"],
             "labels": {**kept, **labels_of(wanted)},
-            "annotations": {**annotations_of(cluster), **annotations_of(wanted)},
+            "annotations": {**said, **annotations_of(wanted)},
         }
         spec = {name: value for name, value in cluster["spec"].items() if name not in ("unschedulable",)}
         changed = {**cluster, "metadata": metadata, "spec": {**spec, **wanted["spec"]}}

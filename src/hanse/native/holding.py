@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from hanse.api.names import FEDERATE_ANNOTATION, SYSTEM_NAMESPACE
+from hanse.api.names import FEDERATE_ANNOTATION
 from hanse.kube.resources import SECRETS, SERVICE_ACCOUNTS, Resource
-from hanse.native.kinds import DEFAULT_KINDS
+from hanse.native.kinds import DEFAULT_KINDS, RESERVED_NAMESPACES
 
 # Of these kinds every cluster has objects of its own, which only a closer look tells from the others.
 _LOOKED_AT = frozenset({SECRETS, SERVICE_ACCOUNTS})
@@ -36,7 +36,7 @@ def held_at_birth(held: Iterable[Resource]) -> str:
         (
             f"request.resource.group + '/' + request.resource.resource in {kinds}",
             f"has({metadata}.namespace) && !{metadata}.namespace.startsWith('kube-')",
-            f"{metadata}.namespace != '{SYSTEM_NAMESPACE}'",
+            f"!({metadata}.namespace in {list(RESERVED_NAMESPACES)})",
             f"!(has({metadata}.name) && {metadata}.name in {list(_FURNITURE)})",
             f"!has({metadata}.ownerReferences)",
             f"!({taken_out})",

@@ -6,6 +6,8 @@ from collections.abc import Collection
 
 from hanse.api.kubefed.forms import GROUPS as KUBEFED_GROUPS
 from hanse.api.names import AGENT_NAMESPACE_PREFIX, FEDERATE_ANNOTATION, SYSTEM_NAMESPACE
+from hanse.api.shipper.kinds import GLOBAL_BLOCKS_NAMESPACE
+from hanse.api.shipper.kinds import SYSTEM_NAMESPACE as SHIPPER_NAMESPACE
 from hanse.api.plain_kinds import (
     AUTOSCALERS,
     CLAIMS,
@@ -86,6 +88,9 @@ _OWN_GROUPS = frozenset(
     }
 )
 
+# Hanse's own, and Shipper's: what is in them is the host's, the credentials of clusters among it.
+RESERVED_NAMESPACES = (SYSTEM_NAMESPACE, SHIPPER_NAMESPACE, GLOBAL_BLOCKS_NAMESPACE)
+
 
 def why_never(resource: Resource) -> str:
     """Say why a kind can never be federated, "" where it can."""
@@ -128,4 +133,4 @@ def _is_furniture(obj: Obj) -> bool:
 
 
 def _is_reserved(namespace: str) -> bool:
-    return namespace.startswith(("kube-", AGENT_NAMESPACE_PREFIX)) or namespace == SYSTEM_NAMESPACE
+    return namespace.startswith(("kube-", AGENT_NAMESPACE_PREFIX)) or namespace in RESERVED_NAMESPACES

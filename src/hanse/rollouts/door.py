@@ -79,8 +79,14 @@ class RolloutDoor:
 
     def informed(self, inputs: Inputs) -> RolloutDoor:
         """Return the door that knows these inputs."""
-        others = (inputs.get(kind, {}) for kind in _OTHER_INPUTS)
-        return RolloutDoor(_Known(inputs[PIECES], *others, awake=bool(inputs[PIECES])))
+        known = _Known(
+            pieces=inputs[PIECES],
+            installations=inputs.get(INSTALLATION_TARGETS, {}),
+            capacities=inputs.get(CAPACITY_TARGETS, {}),
+            applications=inputs.get(APPLICATIONS, {}),
+            awake=bool(inputs[PIECES]),
+        )
+        return RolloutDoor(known)
 
     def affected(self, resource: Resource, change: Change) -> Affected:
         """Return the pieces of a release whose clusters changed, or the one whose replicas did.

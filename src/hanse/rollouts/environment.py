@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+from urllib.parse import urlsplit
 
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.selectors import LabelSelector
@@ -227,7 +228,7 @@ def _step(raw: Mapping[str, Any], where: str) -> Step:
         capacity=_pair(raw.get("capacity") or {}),
         traffic=_pair(raw.get("traffic") or {}),
         pause_seconds=None if pause is None else seconds_of(pause, f"{where}.pause.duration"),
-        checks=tuple(_check(each, f"{where}.checks[{index}]") for index, each in enumerate(raw.get("checks") or ())),
+        checks=_checks(raw.get("checks") or (), f"{where}.checks"),
     )
 
 
@@ -251,7 +252,36 @@ def _check(raw: Mapping[str, Any], where: str) -> Check:
     )
     if bool(check.http) == bool(check.prometheus):
         raise EnvironmentProblem(f"{where}: give either http.url or prometheus.address with prometheus.query")
+    _refuse_address(check.http or check.prometheus, f"{where}.{'http.url' if check.http else 'prometheus.address'}")
+    if check.prometheus and not check.query:
+        raise EnvironmentProblem(f"{where}.prometheus.query: say what is asked")
+    if check.prometheus and not check.success and not check.failure:
+        raise EnvironmentProblem(f"{where}: a check of Prometheus needs success or failure, for example result < 0.01")
     return check
+
+
+def _refuse_address(address: str, where: str) -> None:
+    # The address itself is left out of the sentence: it may hold a password.
+    try:
+        parts = urlsplit(address)
+        named = bool(parts.hostname)
+    except ValueError:
+        raise EnvironmentProblem(f"{where}: this is not a URL") from None
+    if parts.scheme not in ("http", "https") or not named:
+        raise EnvironmentProblem(f"{where}: give a URL that begins with http:// or https://")
+    if "@" in parts.netloc:
+        raise EnvironmentProblem(
+            f"{where}: take the user and the password out; everybody who sees the release sees them"
+        )
+
+
+def _checks(raw: Sequence[Mapping[str, Any]], where: str) -> tuple[Check, ...]:
+    found = tuple(_check(each, f"{where}[{index}]") for index, each in enumerate(raw))
+    names = [check.name for check in found]
+    for index, name in enumerate(names):
+        if not name or name in names[:index]:
+            raise EnvironmentProblem(f"{where}[{index}].name: give each check of a step a name of its own")
+    return found
 
 
 def _wave(raw: Mapping[str, Any], where: str) -> Wave:

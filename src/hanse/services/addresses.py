@@ -52,6 +52,8 @@ def _port(entry: Obj) -> Port:
 
 def _cluster_entry(presence: Presence) -> Obj:
     entry: Obj = {"name": presence.cluster}
+    if presence.release:
+        entry["release"] = presence.release
     if presence.addresses:
         entry["addresses"] = list(presence.addresses)
     if presence.cluster_ips:
@@ -61,6 +63,8 @@ def _cluster_entry(presence: Presence) -> Obj:
     if presence.backends is not None:
         entry["backends"] = presence.backends
     entry["serving"] = presence.serving
+    if presence.doubtful:
+        entry["doubtful"] = True
     if presence.why:
         entry["why"] = presence.why
     if presence.weight != 1:
@@ -78,4 +82,6 @@ def _presence(entry: Obj) -> Presence:
         serving=bool(entry["serving"]),
         why=entry.get("why") or "",
         weight=int(entry.get("weight", 1)),
+        doubtful=bool(entry.get("doubtful", False)),
+        release=entry.get("release") or "",
     )

@@ -12,14 +12,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Protocol
 
 from hanse.api.federation import FEDERATION_NAME, FEDERATIONS, FederationError, FederationSettings, parse_federation
-from hanse.api.service_addresses import SERVICE_ADDRESSES
+from hanse.api.service_addresses import MIXED_LABEL, SERVICE_ADDRESSES
 from hanse.clusters.registry import Registry
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
 from hanse.kube.conditions import condition, merge_conditions
 from hanse.kube.controller import Controller
 from hanse.kube.errors import NotFound
-from hanse.kube.manifest import Key, Obj, is_deleting, key_of, owner_reference, uid_of
+from hanse.kube.manifest import Key, Obj, is_deleting, key_of, labels_of, owner_reference, uid_of
 from hanse.kube.resources import SERVICES
 from hanse.kube.runtime import timestamp
 from hanse.propagation.intent import Ref
@@ -164,7 +164,7 @@ class ServiceController:
 
     async def _reconcile(self, key: Key) -> float | None:
         target, settings = Ref(SERVICES, key), self._settings
-        if self._misunderstood:
+        if self._misunderstood or self._is_mixed(key):
             return None
         if not self._view.knows(target):
             return _LOOK_SECONDS
@@ -193,6 +193,11 @@ class ServiceController:
             conditions = conditions_of(service, judgement, wish, hostname)
             await self._tell(speaker, annotated, published_status(annotated, service, hostname, conditions, now))
         return None
+
+    def _is_mixed(self, key: Key) -> bool:
+        """Tell whether the clients of a Service are led to its application's releases, which is decided elsewhere."""
+        stored = self._stored.get(key)
+        return stored is not None and MIXED_LABEL in labels_of(stored)
 
     def _decide(
         self, wish: Wish, sightings: Mapping[str, Sighting], gone: Collection[str], ttl: int

@@ -100,7 +100,7 @@ def _is_out(opinion: Opinion, offline: str) -> bool:
 def _kept_open(presences: Sequence[Presence]) -> tuple[Presence, ...]:
     """Return all that may still have endpoints as serving; nobody knows better where to lead clients."""
     return tuple(
-        replace(presence, serving=True, why=f"nothing else is left, although {presence.why}")
+        replace(presence, serving=True, doubtful=True, why=f"nothing else is left, although {presence.why}")
         if presence.addresses and presence.backends != 0
         else presence
         for presence in presences

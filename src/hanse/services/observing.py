@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
 
+from hanse.api.service_addresses import FRONT_ANNOTATION
 from hanse.kube.manifest import Key, Obj, annotations_of, dig, key_of
 from hanse.kube.resources import SERVICES
 from hanse.propagation.planning import Observation
@@ -18,9 +19,6 @@ from hanse.services.presence import Port
 
 # On a Service of the federation: how many seconds resolvers may keep its addresses.
 TTL_ANNOTATION = "hanse.dev/dns-ttl"
-# On a Service of the federation: the addresses of a balancer in front of all clusters, separated by commas. Clients are
-# led there in place of the clusters.
-FRONT_ANNOTATION = "hanse.dev/global-address"
 _LARGEST_TTL = 2**31 - 1
 
 

@@ -46,6 +46,10 @@ class Presence:
     why: str = ""
     # The share of clients that it should get beside others that are as near.
     weight: int = 1
+    # Whether clients are led there only since there is nobody else of whom more is known.
+    doubtful: bool = False
+    # Whose it is, where several releases of an application serve under one name: then a cluster has several presences.
+    release: str = ""
 
     @property
     def live(self) -> tuple[str, ...]:
@@ -55,7 +59,10 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class FederatedService:
-    """A Service of the federation, with its presence in every cluster that has it, in order of name."""
+    """A Service of the federation, with its presence in every cluster that has it, in order of name.
+
+    Where releases of an application serve under one name, each of them has a presence of its own in a cluster.
+    """
 
     key: Key
     ports: tuple[Port, ...] = ()

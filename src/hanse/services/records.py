@@ -25,6 +25,8 @@ class Datum:
     weight: int = 1
     # What askers in that very cluster get in its place.
     inside: str = ""
+    # Which of several releases in that cluster has it.
+    release: str = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -59,8 +61,8 @@ def records_of(service: FederatedService, federation: Federation, places: Mappin
         _level_records(service, federation, level) for level in _levels(service, federation, places)
     )
     own = chain.from_iterable(
-        _addresses(federation.in_cluster(service.key, each.cluster), service.ttl, [each])
-        for each in (() if service.front else service.serving)
+        _addresses(federation.in_cluster(service.key, cluster), service.ttl, there)
+        for cluster, there in _by_cluster(() if service.front else service.serving).items()
     )
     return sorted([*found, *own])
 
@@ -116,7 +118,7 @@ def _addresses(name: str, ttl: int, presences: Iterable[Presence]) -> list[Recor
         inside = {_kind(ip): ip for ip in reversed(presence.cluster_ips)}
         for address in presence.live:
             kind = _kind(address)
-            datum = Datum(address, presence.cluster, presence.weight, inside.get(kind, ""))
+            datum = Datum(address, presence.cluster, presence.weight, inside.get(kind, ""), presence.release)
             data[kind].setdefault(address, datum)
     return [RecordSet(name, kind, ttl, _sorted(found.values())) for kind, found in data.items() if found]
 
@@ -134,7 +136,10 @@ def _services(
             _port_name(port, name),
             SRV,
             service.ttl,
-            _sorted(_service_datum(service, federation, port, presence) for presence in presences),
+            _sorted(
+                _service_datum(service, federation, port, cluster, sum(each.weight for each in there))
+                for cluster, there in _by_cluster(presences).items()
+            ),
         )
         for port in service.ports
         if port.name
@@ -145,10 +150,17 @@ def _port_name(port: Port, name: str) -> str:
     return f"_{port.name}._{port.protocol.lower()}.{name}"
 
 
-def _service_datum(service: FederatedService, federation: Federation, port: Port, presence: Presence) -> Datum:
-    target = federation.in_cluster(service.key, presence.cluster)
-    weight = min(presence.weight, _LARGEST_WEIGHT)
-    return Datum(f"{_SRV_PRIORITY} {weight} {port.number} {target}.", presence.cluster, presence.weight)
+def _by_cluster(presences: Iterable[Presence]) -> dict[str, list[Presence]]:
+    found: dict[str, list[Presence]] = {}
+    for presence in presences:
+        found.setdefault(presence.cluster, []).append(presence)
+    return found
+
+
+def _service_datum(service: FederatedService, federation: Federation, port: Port, cluster: str, weight: int) -> Datum:
+    """Return where a cluster's clients of a port go; the name there knows how they are shared by its releases."""
+    target = federation.in_cluster(service.key, cluster)
+    return Datum(f"{_SRV_PRIORITY} {min(weight, _LARGEST_WEIGHT)} {port.number} {target}.", cluster, weight)
 
 
 def _sorted(data: Iterable[Datum]) -> tuple[Datum, ...]:

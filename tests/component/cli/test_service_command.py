@@ -21,9 +21,19 @@ WEB = FederatedService(
 )
 
 
+MIXED = FederatedService(
+    Key("default", "shop"),
+    presences=(
+        Presence("c-us", ("1.1.1.2",), backends=9, weight=9, release="shop-1-0"),
+        Presence("c-us", ("1.1.1.3",), backends=0, serving=False, why="none is ready", release="shop-2-0"),
+    ),
+)
+
+
 async def fill(host):
     await host.create(FEDERATIONS, federation_manifest("fed", "example.com"))
     await host.create(SERVICE_ADDRESSES, addresses_manifest(WEB))
+    await host.create(SERVICE_ADDRESSES, addresses_manifest(MIXED))
     inside = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "inside", "namespace": "default"}}
     await host.create(SERVICES, {**inside, "spec": {"ports": [{"port": 80}]}})
     for name, region in (("c-ap", "ap"), ("c-eu", "eu"), ("c-us", "us")):
@@ -44,6 +54,7 @@ def test_where_clients_are_led_and_why_not_elsewhere(tmp_path):
         stage.ask(fill(stage.host))
         assert lines(stage.say("service", "status")[1]) == [
             "NAMESPACE NAME SERVING HOSTNAME LEFT OUT",
+            "default shop 1/2 shop.default.fed.example.com c-us/shop-2-0",
             "default web 2/3 web.default.fed.example.com c-eu",
         ]
         assert lines(stage.say("service", "status", "web", "--from", "cluster/c-us")[1]) == [
@@ -60,6 +71,10 @@ def test_where_clients_are_led_and_why_not_elsewhere(tmp_path):
             ("c-eu", [], ["2.2.2.2"]),
         ]
         assert {each["load"] for each in document["clusters"]} == {0.5}
+        assert lines(stage.say("service", "status", "shop")[1])[2:] == [
+            "c-us/shop-1-0 led there 1.1.1.2 9 us - -",
+            "c-us/shop-2-0 kept away 1.1.1.3 0 us - none is ready",
+        ]
 
         code, said = stage.say("service", "status", "inside")
         assert (code, said.startswith("error: service default/inside has no names in DNS: it is ClusterIP")) == (

@@ -34,13 +34,13 @@ def test_no_rule_names_everything():
     assert not any("secrets" in rule.get("resources", ()) for rule in rules)
 
 
-def test_pods_are_only_read_unless_they_are_federated():
+def test_pods_are_only_read_and_labelled_unless_they_are_federated():
     def verbs(*kinds):
         return {
             verb for rule in cluster_rules(EAST, kinds) if "pods" in rule.get("resources", ()) for verb in rule["verbs"]
         }
 
-    assert verbs(CONFIGMAPS) == {"get", "list", "watch"}
+    assert verbs(CONFIGMAPS) == {"get", "list", "watch", "patch"}
     assert "create" in verbs(PODS)
 
 

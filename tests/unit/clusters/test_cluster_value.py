@@ -47,3 +47,26 @@ def test_an_empty_object_is_a_cluster_that_is_not_ready():
     cluster = parse_cluster({"metadata": {"name": "bare"}})
 
     assert (cluster.state, cluster.credentials, cluster.addresses) == ("NotReady", None, ())
+
+
+def test_what_applications_choose_a_cluster_by_is_read_and_a_weight_that_is_no_number_says_nothing():
+    def read(**said):
+        names = {"capabilities": "capabilities", "weight": "rollout-weight", "identity": "rollout-identity"}
+        annotations = {f"hanse.dev/{names[name]}": value for name, value in said.items()}
+        return parse_cluster({"metadata": {"name": "east", "annotations": annotations}})
+
+    said = read(capabilities="gpu, ssd,,gpu", weight="7", identity="west")
+
+    assert (said.capabilities, said.rollout_weight, said.rollout_identity) == (frozenset({"gpu", "ssd"}), 7, "west")
+    assert [read(weight=each).rollout_weight for each in ("", "many", "-1", "0")] == [100, 100, 100, 0]
+
+
+def test_a_cluster_was_reached_once_anything_is_known_of_its_server():
+    known = ({"version": "v1.36.0"}, {"clusterUID": "u"}, {"conditions": [{"type": "Ready", "status": "True"}]}, {})
+
+    assert [parse_cluster({"metadata": {"name": "east"}, "status": each}).was_reached for each in known] == [
+        True,
+        True,
+        True,
+        False,
+    ]

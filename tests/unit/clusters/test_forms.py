@@ -3,6 +3,7 @@
 import pytest
 
 from hanse.api.cluster_forms import CLUSTER_TARGETS, FEDERATION_CLUSTERS, KUBEFED_CLUSTERS, SHIPPER_CLUSTERS, TARGETS
+from hanse.api.clusters import CAPABILITIES_ANNOTATION, parse_cluster
 from hanse.clusters.forms import FORMS, FormError, read_form
 from hanse.clusters.mirroring import Step, differing_fields, mirrored_cluster, next_step
 from hanse.clusters.profiles import profile_of
@@ -53,6 +54,40 @@ def test_a_shipper_cluster_brings_its_region_and_its_cordon():
 
     assert (wanted.secret, wanted.unschedulable) == (Key("shipper-system", "east"), True)
     assert wanted.labels == {"topology.kubernetes.io/region": "eu"}
+
+
+def shipper(**spec):
+    return form(SHIPPER_CLUSTERS, {"apiMaster": "https://east", "region": "eu", **spec})
+
+
+def test_a_shipper_cluster_brings_what_applications_choose_it_by():
+    spec = {"capabilities": ["gpu", "ssd"], "scheduler": {"weight": 0, "identity": "old-east"}}
+    obj = shipper(**spec)
+    wanted = read(obj, SHIPPER_CLUSTERS)
+    cluster = parse_cluster(mirrored_cluster(wanted, obj))
+
+    assert (cluster.capabilities, cluster.rollout_weight) == (frozenset({"gpu", "ssd"}), 0)
+    assert cluster.rollout_identity == "old-east"
+    assert read(shipper(), SHIPPER_CLUSTERS).annotations == {}
+
+
+def test_what_applications_choose_a_shipper_cluster_by_is_followed_unless_somebody_changed_it():
+    obj = shipper(capabilities=["gpu"])
+    cluster = mirrored_cluster(read(obj, SHIPPER_CLUSTERS), obj)
+    by_hand = mirrored_cluster(read(obj, SHIPPER_CLUSTERS), obj)
+    by_hand["metadata"]["annotations"][CAPABILITIES_ANNOTATION] = "gpu,arm"
+    more, less = (read(shipper(capabilities=each), SHIPPER_CLUSTERS) for each in (["gpu", "ssd"], []))
+
+    assert (next_step(more, cluster), next_step(less, cluster)) == (Step.FOLLOW, Step.FOLLOW)
+    assert next_step(read(obj, SHIPPER_CLUSTERS), cluster) is Step.NOTHING
+    assert (next_step(more, by_hand), differing_fields(more, by_hand)) == (Step.DIFFER, ["metadata.annotations"])
+
+
+def test_capabilities_beside_a_form_that_has_none_are_no_disagreement():
+    _, wanted, cluster = wanted_and_cluster()
+    cluster["metadata"]["annotations"][CAPABILITIES_ANNOTATION] = "gpu"
+
+    assert (next_step(wanted, cluster), differing_fields(wanted, cluster)) == (Step.NOTHING, [])
 
 
 @pytest.mark.parametrize(

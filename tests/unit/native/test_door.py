@@ -38,6 +38,9 @@ def deployment(**annotations):
         (obj(name="kube-root-ca.crt"), False),
         (obj(namespace="kube-system"), False),
         (obj(namespace="hanse-system"), False),
+        # Shipper keeps the credentials of clusters there.
+        (obj("Secret", namespace="shipper-system"), False),
+        (obj("Namespace", name="rollout-blocks-global", namespace=""), False),
         (obj("Namespace", name="shop", namespace=""), True),
         (obj("Namespace", name="default", namespace=""), False),
         (obj("Namespace", name="kube-public", namespace=""), False),

@@ -15,7 +15,7 @@ from hanse.api.federation import FEDERATIONS, federation_manifest
 from hanse.api.mcs import MCS_ANNOTATION, TAKES_PART
 from hanse.api.names import FAULT_ANNOTATION, REGION_LABEL, ZONE_LABEL
 from hanse.cli.authorship import stamp_authors
-from hanse.cli.control_plane import campaign, prepare_host, serve_federated_types
+from hanse.cli.control_plane import campaign, prepare_host, serve_applications, serve_federated_types
 from hanse.cli.embedded.breaking import Keeper, play
 from hanse.cli.embedded.checking import run_checkers
 from hanse.cli.embedded.folder import Folder, Record
@@ -31,6 +31,7 @@ from hanse.kube.log import Log
 from hanse.kube.manifest import Key, annotations_of, dig
 from hanse.kube.runtime import Runtime
 from hanse.propagation.teaching import Teaching
+from hanse.rollouts.sources import ManifestSources, SourceSettings
 from hanse.services.dns.server import DnsServer
 from hanse.services.dns.serving import DnsOptions, parse_address, serve_dns
 from hanse.simulator.faults.breakable import BreakableCluster
@@ -146,6 +147,7 @@ class EmbeddedFederation:
         self._clusters = Cache(host, CLUSTERS)
         await prepare_host(host)
         await serve_federated_types(host)
+        await serve_applications(host)
         await stamp_authors(host)
         await host.apply(FEDERATIONS, federation_manifest(self._record.name, self._record.domain))
         for settings in self._settings:
@@ -177,8 +179,10 @@ class EmbeddedFederation:
     async def _control(self, host: Client) -> None:
         """Lead; the folder's lock makes this process the only one of its identity, so a crash costs no waiting."""
         identity, resolve = f"hanse-up:{self._folder.path}", simulated_resolver(self._runtime)
-        while True:
-            await campaign(host, identity, teachings=self._wishes.teachings, resolve=resolve)
+        charts = SourceSettings(cache_dir=self._folder.path / "chart-cache", folder=self._folder.path / "charts")
+        async with ManifestSources(host, charts) as sources:
+            while True:
+                await campaign(host, identity, teachings=self._wishes.teachings, resolve=resolve, sources=sources)
 
     async def _answer(self, host: Client, progress: Progress) -> None:
         """Answer for the federation's domain, on the port that it had before where that is free."""

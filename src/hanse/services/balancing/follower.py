@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
 from hanse.api.global_ingresses import GLOBAL_INGRESSES
-from hanse.api.service_addresses import SERVICE_ADDRESSES
+from hanse.api.service_addresses import BALANCER_ANNOTATION, SERVICE_ADDRESSES
 from hanse.kube.cache import Cache, Change, without_managed_fields
 from hanse.kube.client import Client
 from hanse.kube.events import EventRecorder
@@ -20,7 +20,6 @@ from hanse.kube.resources import SERVICES
 from hanse.services.addresses import parse_addresses
 from hanse.services.balancing.balancer import Balancer, BalancerFailure
 from hanse.services.balancing.lines import ANY_PORT, Asking, Drawn, PortRange, Trouble, draw_lines
-from hanse.services.balancing.wishes import BALANCER_ANNOTATION
 from hanse.services.ingress.entrance import askings_of, parse_entrance
 
 # Changes that come together are carried out together.

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from hanse.api.service_addresses import BALANCER_ANNOTATION
 from hanse.kube.manifest import Key
-from hanse.services.balancing.wishes import BALANCER_ANNOTATION, Mode, Wish, WishError, parse_wish
-from hanse.services.presence import FederatedService, Port
+from hanse.services.balancing.wishes import Mode, Wish, WishError, parse_wish
+from hanse.services.presence import FederatedService, Port, Presence
 
 # The weight of the cluster that gets most; the others have their share of it, and 0 is drained.
 FULL_WEIGHT = 256
@@ -163,10 +164,14 @@ def _line(asking: Asking, wish: Wish, port: Port, listen: int) -> Line:
 
 def _targets(service: FederatedService, port: Port) -> Iterator[Target]:
     """Yield every address of the service; those to which nobody is led have weight 0."""
-    shares = {each.cluster: max(0, each.weight) / len(each.live) for each in service.serving}
-    largest = max(shares.values(), default=0)
+    largest = max((_share(each) for each in service.serving), default=0.0)
     for presence in service.presences:
         for address in presence.addresses:
-            share = shares[presence.cluster] if address in presence.live else 0
+            share = _share(presence) if address in presence.live else 0.0
             weight = max(1, round(FULL_WEIGHT * share / largest)) if share else 0
             yield Target(presence.cluster, address, port.number, weight)
+
+
+def _share(presence: Presence) -> float:
+    """Return what one address gets of what its Service in that cluster shall have."""
+    return max(0, presence.weight) / len(presence.live)

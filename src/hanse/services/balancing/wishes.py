@@ -16,7 +16,6 @@ import orjson
 
 from hanse.services.presence import Port
 
-BALANCER_ANNOTATION = "hanse.dev/balancer"
 DEFAULT_IDLE_SECONDS = 3600
 _LARGEST_PORT = 65535
 _LONGEST_IDLE_SECONDS = 7 * 24 * 3600

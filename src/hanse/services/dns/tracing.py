@@ -117,7 +117,8 @@ def _levels(book: Book, federation: Federation, service: FederatedService) -> It
     yield federation.hostname(key), _Level("everywhere", everybody)
     yield federation.everywhere(key), _Level("everywhere", everybody)
     for presence in everybody:
-        yield federation.in_cluster(key, presence.cluster), _Level(f"cluster {presence.cluster}", (presence,))
+        same = tuple(each for each in everybody if each.cluster == presence.cluster)
+        yield federation.in_cluster(key, presence.cluster), _Level(f"cluster {presence.cluster}", same)
         place = book.places.get(presence.cluster)
         if place is None or not place.region:
             continue
@@ -155,20 +156,25 @@ def _steps(
 
 
 def _told(book: Book, records: RecordSet, vantage: Vantage, level: _Level) -> Iterable[Told]:
-    atlas, nevertheless = book.zones.atlas, {each.cluster: each.why for each in level.presences}
+    atlas, nevertheless = book.zones.atlas, {(each.cluster, each.release): each.why for each in level.presences}
     ranked = sorted(records.data, key=lambda datum: (atlas.rank(vantage, datum.cluster), -datum.weight, datum.value))
     shown: dict[str, Told] = {}
     for datum in ranked:
         rank = atlas.rank(vantage, datum.cluster)
         value = datum.inside if rank.inside and datum.inside else datum.value
-        why = _why(str(rank), datum, nevertheless.get(datum.cluster, ""))
+        why = _why(str(rank), datum, nevertheless.get((datum.cluster, datum.release), ""))
         shown.setdefault(value, Told(value, datum.cluster, why))
     return shown.values()
 
 
 def _why(rank: str, datum: Datum, nevertheless: str) -> str:
-    weight = "" if datum.weight == 1 else f", weight {datum.weight}"
-    return f"{rank}{weight}; {nevertheless}" if nevertheless else f"{rank}{weight}"
+    told = [rank]
+    if datum.release:
+        told.append(f"release {datum.release}")
+    if datum.weight != 1:
+        told.append(f"weight {datum.weight}")
+    why = ", ".join(told)
+    return f"{why}; {nevertheless}" if nevertheless else why
 
 
 def _left_out(presences: Iterable[Presence]) -> Iterator[LeftOut]:
@@ -184,7 +190,7 @@ def _left_out(presences: Iterable[Presence]) -> Iterator[LeftOut]:
 def _outcome(steps: tuple[Step, ...]) -> str:
     last = steps[-1]
     if not last.answer:
-        missing = len(last.left_out)
+        missing = len({left.cluster for left in last.left_out})
         told = "1 cluster is" if missing == 1 else f"{missing} clusters are"
         return f"nobody serves at all ({told} left out): the answer is NXDOMAIN"
     if last.type == CNAME:

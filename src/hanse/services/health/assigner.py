@@ -10,13 +10,13 @@ import asyncio
 
 from hanse.api.federation import FEDERATION_NAME, FEDERATIONS, FederationError, HealthSettings, parse_federation
 from hanse.api.health_reports import HEALTH_CHECK_ANNOTATION, HEALTH_REPORTS, checker_of, report_key
-from hanse.api.service_addresses import SERVICE_ADDRESSES
+from hanse.api.service_addresses import MIXED_LABEL, SERVICE_ADDRESSES
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client, PatchType
 from hanse.kube.controller import Controller
 from hanse.kube.errors import AlreadyExists, NotFound
 from hanse.kube.events import EventRecorder
-from hanse.kube.manifest import Key, Obj, annotations_of, key_of
+from hanse.kube.manifest import Key, Obj, annotations_of, key_of, labels_of
 from hanse.kube.resources import SERVICES
 from hanse.services.addresses import parse_addresses
 from hanse.services.health.check_fields import BadCheck
@@ -88,6 +88,9 @@ class Assigner:
 
     async def _wanted(self, service: Key) -> dict[Key, Obj]:
         found = self._addresses.get(service)
+        if found is not None and MIXED_LABEL in labels_of(found):
+            # What it was mixed from is probed.
+            return {}
         federated = parse_addresses(found) if found is not None else None
         targets = targets_of(federated) if federated else ()
         check = await self._check_for(service, federated.ports) if federated and targets else None

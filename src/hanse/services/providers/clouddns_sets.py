@@ -42,8 +42,8 @@ class Routing:
 
 
 def _weighted(data: Sequence[Datum]) -> list[Datum]:
-    clusters = sorted({each.cluster for each in data})
-    return [Datum(each.value, f"wrr/{clusters.index(each.cluster):03}", each.weight) for each in data]
+    items = sorted({(each.cluster, each.release) for each in data})
+    return [Datum(each.value, f"wrr/{items.index((each.cluster, each.release)):03}", each.weight) for each in data]
 
 
 def api_set(record: RecordSet) -> ApiSet:

@@ -1,8 +1,9 @@
 """Record sets as Route 53 has them: one for each set identifier where answers differ by asker.
 
 Pure. A routed record set keeps the set identifier in the `cluster` of its values, and the identifier says all that
-makes the set what it is (`weighted/CLUSTER`, `latency/REGION`, `geolocation/CODE`, `multivalue/ADDRESS`, and behind a
-`|` what its health check asks), so that record sets compare equal exactly when Route 53 would answer alike.
+makes the set what it is (`weighted/CLUSTER`, with `/RELEASE` where several serve there, `latency/REGION`,
+`geolocation/CODE`, `multivalue/ADDRESS`, and behind a `|` what its health check asks), so that record sets compare
+equal exactly when Route 53 would answer alike.
 """
 
 from __future__ import annotations
@@ -59,9 +60,7 @@ class Routing:
                 return [Datum(each.value, f"{MULTIVALUE.lower()}/{each.value}") for each in data]
             case "Weighted":
                 most = max(each.weight for each in data)
-                return [
-                    Datum(each.value, f"{WEIGHTED.lower()}/{each.cluster}", _weight(each.weight, most)) for each in data
-                ]
+                return [Datum(each.value, _weighted_identifier(each), _weight(each.weight, most)) for each in data]
             case "Latency":
                 return placed(LATENCY.lower(), data, self._latency_region)
             case _:
@@ -78,6 +77,10 @@ class Routing:
         if told:
             return told
         return _CONTINENTS.get(region[:2], "") if _AWS_REGION.fullmatch(region) else ""
+
+
+def _weighted_identifier(datum: Datum) -> str:
+    return "/".join(filter(None, (WEIGHTED.lower(), datum.cluster, datum.release)))
 
 
 def _weight(weight: int, most: int) -> int:

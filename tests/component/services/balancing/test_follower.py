@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hanse.api.global_ingresses import GLOBAL_INGRESS_CRD
-from hanse.api.service_addresses import SERVICE_ADDRESSES, SERVICE_ADDRESSES_CRD
+from hanse.api.service_addresses import BALANCER_ANNOTATION, SERVICE_ADDRESSES, SERVICE_ADDRESSES_CRD
 from hanse.apiserver import ApiServer, Identity, MemoryStorage
 from hanse.kube.client import Client
 from hanse.kube.manifest import Key
@@ -16,7 +16,6 @@ from hanse.services.addresses import addresses_manifest
 from hanse.services.balancing.balancer import BalancerFailure
 from hanse.services.balancing.follower import BalancerFollower
 from hanse.services.balancing.lines import Trouble
-from hanse.services.balancing.wishes import BALANCER_ANNOTATION
 from hanse.services.presence import FederatedService, Port, Presence
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

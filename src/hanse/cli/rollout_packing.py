@@ -1,0 +1,112 @@
+"""A folder as a ConfigMap that `configmap://` sources read: a packed chart, or files as they are."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import tarfile
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import yaml
+
+from hanse.cli.failures import Misuse
+from hanse.kube.manifest import Obj
+
+# An API server takes no ConfigMap with more than this in it.
+LIMIT_BYTES = 1024 * 1024
+_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A ConfigMap, what it is of, and the `chart` or `source` of a template that names it."""
+
+    manifest: Obj
+    kind: str
+    reference: Obj
+
+
+def pack(folder: Path, name: str, namespace: str = "") -> Packed:
+    """Make the ConfigMap of a folder; raises Misuse where that cannot be."""
+    files = _files(folder)
+    if "Chart.yaml" in files:
+        return _chart(files, folder, name, namespace)
+    kind = "kustomization" if any(each in files for each in _KUSTOMIZATIONS) else "manifests"
+    reference = {"source": {kind: {"location": f"configmap://{name}"}}}
+    texts = _as_texts(files)
+    content: Obj = {"data": texts} if texts is not None else {"binaryData": {"files.tgz": _encoded(archived(files))}}
+    return Packed(_config_map(name, namespace, content, folder), kind, reference)
+
+
+def _chart(files: Mapping[str, bytes], folder: Path, name: str, namespace: str) -> Packed:
+    try:
+        chart = yaml.safe_load(files["Chart.yaml"])
+        called, version = str(chart["name"]), str(chart["version"])
+    except (yaml.YAMLError, KeyError, TypeError) as error:
+        raise Misuse(f"{folder / 'Chart.yaml'}: it must be YAML with a name and a version") from error
+    content = {"binaryData": {"chart.tgz": _encoded(archived({f"{called}/{path}": files[path] for path in files}))}}
+    reference = {"chart": {"name": called, "version": version, "repoUrl": f"configmap://{name}"}}
+    return Packed(_config_map(name, namespace, content, folder), "chart", reference)
+
+
+def _config_map(name: str, namespace: str, content: Obj, folder: Path) -> Obj:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
+    if (size := len(orjson.dumps(content))) > LIMIT_BYTES:
+        raise Misuse(
+            f"{folder} has {size / LIMIT_BYTES:.1f} MB when packed, and a ConfigMap takes 1 MB: "
+            "leave files out, or serve it from a repository"
+        )
+    return manifest
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """Read a folder, hidden files left out; raises Misuse."""
+    if not folder.is_dir():
+        raise Misuse(f"there is no folder {folder}")
+    found: dict[str, bytes] = {}
+    size = 0
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if any(part.startswith(".") and part != ".helmignore" for part in relative.parts):
+            continue
+        if path.is_symlink():
+            raise Misuse(f"{path} is a link; put the file itself there, since links are not packed")
+        if path.is_file():
+            found[relative.as_posix()] = path.read_bytes()
+            size += len(found[relative.as_posix()])
+        if size > 64 * LIMIT_BYTES:
+            raise Misuse(f"{folder} has more than 64 MB; name the folder of one chart or kustomization")
+    if not found:
+        raise Misuse(f"there is no file in {folder}")
+    return found
+
+
+def _as_texts(files: Mapping[str, bytes]) -> dict[str, str] | None:
+    """Return files as texts under their own names, None where a ConfigMap's keys cannot say where they are."""
+    try:
+        texts = {path: content.decode() for path, content in files.items()}
+    except UnicodeDecodeError:
+        return None
+    return texts if all(_KEY.fullmatch(path) for path in texts) else None
+
+
+def archived(files: Mapping[str, bytes]) -> bytes:
+    """Return a tar.gz of files; the same files give the same bytes."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path in sorted(files):
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode = len(files[path]), 0o644
+            archive.addfile(entry, io.BytesIO(files[path]))
+    return gzip.compress(raw.getvalue(), compresslevel=9, mtime=0)
+
+
+def _encoded(content: bytes) -> str:
+    return b64encode(content).decode()

@@ -1,0 +1,146 @@
+"""Asks what the checks of a step want to know: HTTP addresses and Prometheus servers, within narrow bounds.
+
+Whoever writes an Application chooses the address, so nothing near the control plane is asked: neither its own machine
+nor link-local addresses, where clouds hand out credentials. Redirects are answers, certificates are verified, and no
+more than a little of an answer is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
+
+from hanse.kube.runtime import Runtime
+from hanse.rollouts.environment import Check
+from hanse.rollouts.execution.judging import Found, judge
+from hanse.rollouts.execution.views import Answer, Outcome
+
+if TYPE_CHECKING:
+    import aiohttp
+
+TIMEOUT_SECONDS = 10.0
+ANSWER_LIMIT_BYTES = 1024 * 1024
+
+
+class Asker(Protocol):
+    """Whoever can find out what a check wants to know."""
+
+    async def ask(self, check: Check) -> Answer:
+        """Ask once; what goes wrong is an answer too, an inconclusive one."""
+
+
+class _Unanswered(Exception):
+    """Why no answer came, without the address."""
+
+
+class HttpAsker:
+    """Asks over HTTP and keeps connections open between questions; `close` ends them.
+
+    `near` allows addresses of this machine and link-local ones, for tests.
+    """
+
+    def __init__(self, runtime: Runtime, *, near: bool = False, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+        self._runtime = runtime
+        self._near = near
+        self._timeout_seconds = timeout_seconds
+        self._session: aiohttp.ClientSession | None = None
+
+    async def ask(self, check: Check) -> Answer:
+        """Ask a check's question once."""
+        try:
+            verdict = judge(check, await self._get(check))
+        except _Unanswered as error:
+            return Answer(Outcome.INCONCLUSIVE, self._runtime.now(), str(error))
+        return Answer(verdict.outcome, self._runtime.now(), verdict.value)
+
+    async def close(self) -> None:
+        """Close every connection; safe to call twice."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _get(self, check: Check) -> Found:
+        import aiohttp
+
+        url = f"{check.prometheus.rstrip('/')}/api/v1/query" if check.prometheus else check.http
+        query = {"query": check.query} if check.prometheus else None
+        try:
+            if not self._near and _is_near(urlsplit(url).hostname or ""):
+                raise _Unanswered("the address is the control plane's own or a link-local one and is not asked")
+            async with self._opened().get(url, params=query, allow_redirects=False) as answer:
+                return Found(answer.status, await _read(answer.content))
+        except TimeoutError:
+            raise _Unanswered(f"no answer within {self._timeout_seconds:g} seconds") from None
+        except (aiohttp.ClientError, ssl.SSLError, OSError, ValueError) as error:
+            raise _Unanswered(_why(error)) from None
+
+    def _opened(self) -> aiohttp.ClientSession:
+        import aiohttp
+
+        if self._session is None:
+            resolver = None if self._near else far_resolver()
+            self._session = aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=self._timeout_seconds),
+                connector=aiohttp.TCPConnector(resolver=resolver, limit=32, limit_per_host=4),
+                headers={"accept": "application/json, */*", "user-agent": "hanse"},
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+
+async def _read(content: aiohttp.StreamReader) -> bytes:
+    body = bytearray()
+    async for part in content.iter_chunked(65536):
+        body += part
+        if len(body) > ANSWER_LIMIT_BYTES:
+            raise _Unanswered("the answer is larger than 1 MiB")
+    return bytes(body)
+
+
+def _is_near(host: str) -> bool:
+    """Tell whether an address leads to this machine or to its own link."""
+    if host.rstrip(".").lower() == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return mapped.is_loopback or mapped.is_link_local or mapped.is_unspecified
+
+
+def far_resolver() -> aiohttp.abc.AbstractResolver:
+    """Make a resolver that knows no name for a near address, whatever DNS says about it."""
+    import aiohttp
+
+    class FarResolver(aiohttp.ThreadedResolver):
+        async def resolve(
+            self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+        ) -> list[aiohttp.abc.ResolveResult]:
+            found = await super().resolve(host, port, family)
+            far = [each for each in found if not _is_near(each["host"])]
+            if not far:
+                raise OSError(None, "the name leads to the control plane itself or to a link-local address")
+            return far
+
+    return FarResolver()
+
+
+def _why(error: Exception) -> str:
+    import aiohttp
+
+    if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLError):
+        return "the certificate is not trusted"
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return "the host's name is not known"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return "nobody answers at the address"
+    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError | asyncio.IncompleteReadError):
+        return "the connection broke off"
+    if isinstance(error, aiohttp.InvalidURL):
+        return "the address is not a URL"
+    return "the question could not be asked"

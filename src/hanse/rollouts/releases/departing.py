@@ -1,0 +1,114 @@
+"""When a release that somebody deleted may go: not before those that stay can do without it. Pure.
+
+Going back is as safe as going forward: the release that takes its place (its heir) gets its capacity back, then its
+traffic, in every cluster that can be reached, while the other still serves. Nothing is held up for what has nothing,
+for what nobody takes the place of, or for clusters that do not answer; and a person may always take the finalizer away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from hanse.rollouts.execution import Patch, ReleaseView, TargetView
+
+
+@dataclass(frozen=True, slots=True)
+class Farewell:
+    """Whether a release may go; until then, what its heir is given and what is waited for."""
+
+    goes: bool = False
+    patches: tuple[Patch, ...] = ()
+    waits_for: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """A percentage of capacity and a weight of traffic."""
+
+    capacity: int = 0
+    traffic: int = 0
+
+
+GOES = Farewell(goes=True)
+
+
+def farewell(
+    leaving: ReleaseView,
+    *,
+    head: ReleaseView | None,
+    heir: ReleaseView | None,
+    reachable: Collection[str],
+    frozen: bool = False,
+) -> Farewell:
+    """Decide about a release that is being deleted.
+
+    `head` is the newest release that stays; `heir` the newest complete one, which may be the head itself where the
+    deleted release is newer than that. A heir that is `frozen` is given nothing, and only waited for.
+    """
+    if head is None or heir is None or not heir.complete or not heir.strategy.steps or not _has_anything(leaving):
+        return GOES
+    full = _full(heir)
+    lacking = [name for name in heir.clusters if name in reachable and not _has(heir, name, full)]
+    stranded = not any(name in reachable for name in heir.clusters)
+    serves = any(name in reachable for name in leaving.clusters)
+    if not lacking and not (stranded and serves):
+        return GOES
+    if heir.key != head.key and _stands(head):
+        return GOES
+    told = f"it goes once release {heir.key.name} has its capacity and traffic back in"
+    wanted = full if heir.key == head.key else _left_over(head)
+    return Farewell(
+        patches=() if frozen else _raised(heir, wanted, reachable),
+        waits_for=f"{told} {', '.join(lacking or heir.clusters)}",
+    )
+
+
+def _has_anything(release: ReleaseView) -> bool:
+    targets = (release.capacity, release.traffic)
+    return any(value for target in targets if target is not None for value in target.wanted.values())
+
+
+def _full(release: ReleaseView) -> _Share:
+    """Return what a release has whose rollout is complete."""
+    last = release.strategy.steps[-1]
+    return _Share(last.capacity.contender, last.traffic.contender)
+
+
+def _left_over(head: ReleaseView) -> _Share:
+    """Return what the present step of the newest release leaves to the one before it."""
+    if head.target_step >= len(head.strategy.steps):
+        return _Share()
+    step = head.strategy.steps[head.target_step]
+    return _Share(step.capacity.incumbent, step.traffic.incumbent)
+
+
+def _stands(head: ReleaseView) -> bool:
+    """Tell whether the newest release is at its step, so that everybody has what its strategy says."""
+    achieved = head.achieved is not None and head.achieved.step == head.target_step
+    return achieved and not any(entry.get("status") == "False" for entry in head.conditions)
+
+
+def _has(release: ReleaseView, cluster: str, share: _Share) -> bool:
+    has_capacity = _is_at(release.capacity, cluster, share.capacity)
+    return has_capacity and _is_at(release.traffic, cluster, share.traffic)
+
+
+def _is_at(target: TargetView | None, cluster: str, number: int) -> bool:
+    if target is None or not target.current:
+        return False
+    return target.wanted.get(cluster, 0) >= number and target.ready.get(cluster, False)
+
+
+def _raised(heir: ReleaseView, share: _Share, reachable: Collection[str]) -> tuple[Patch, ...]:
+    """Give a release capacity everywhere, and traffic wherever the capacity is there; never take anything."""
+    if heir.capacity is None or heir.traffic is None:
+        return ()
+    capacity = {name: max(value, share.capacity) for name, value in heir.capacity.wanted.items()}
+    if capacity != heir.capacity.wanted:
+        return (Patch(heir.key, "capacity", capacity),)
+    ready = [name for name in heir.traffic.wanted if name in reachable and _is_at(heir.capacity, name, share.capacity)]
+    traffic = {
+        name: max(value, share.traffic) if name in ready else value for name, value in heir.traffic.wanted.items()
+    }
+    return () if traffic == heir.traffic.wanted else (Patch(heir.key, "traffic", traffic),)

@@ -1,0 +1,110 @@
+"""Releases that somebody deletes: held until those that stay can do without them, and no longer."""
+
+import pytest
+
+from hanse.api.shipper.kinds import APPLICATIONS, RELEASES
+from hanse.kube.manifest import dig
+from tests.component.rollouts.releases.stage import FULL_ON, HALF, STAGING, stage
+
+pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
+STEPS = {"strategy": {"steps": [STAGING, HALF, FULL_ON]}}
+TWO = {"clusterRequirements": {"regions": [{"name": "local", "replicas": 2}]}}
+
+
+async def at_half(here, **asked):
+    """Have a complete release and a contender that shares capacity and traffic with it."""
+    old = await here.release(**STEPS, **asked)
+    await here.complete(old, 2)
+    new = await here.release(1, **STEPS, **asked)
+    await here.quiet()
+    await here.go_to(new, 1)
+    for name, kind in ((new, "it"), (new, "ct"), (new, "tt"), (old, "tt"), (old, "ct")):
+        await here.shows(name, kind)
+        await here.quiet()
+    assert set((await here.percents(old)).values()) == set((await here.percents(new)).values()) == {50}
+    return old, new
+
+
+async def test_an_aborted_contender_stays_until_the_release_before_it_is_back():
+    async with stage("kind-app") as here:
+        old, new = await at_half(here)
+        await here.host.delete(RELEASES, new, "default")
+        await here.quiet()
+        asked = await here.percents(old), await here.weights(old), await here.percents(new)
+        told = dig(await here.get("rel", new), "status", "progress", "waitsFor")
+        await here.shows(old, "ct")
+        await here.quiet()
+        led, still_there = await here.weights(old), await here.get("rel", new) is not None
+        await here.shows(old, "tt")
+        await here.quiet()
+
+        assert asked == ({"kind-app": 100}, {"kind-app": 50}, {"kind-app": 50})
+        assert told == "it goes once release app-0 has its capacity and traffic back in kind-app"
+        assert (led, still_there) == ({"kind-app": 100}, True)
+        assert await here.get("rel", new) is None
+
+
+async def test_clusters_that_cannot_be_reached_are_not_waited_for_but_the_others_get_their_traffic_back():
+    async with stage("a", "b") as here:
+        old, new = await at_half(here, **TWO)
+        await here.cluster_is("b", ready=False)
+        await here.host.delete(RELEASES, new, "default")
+        await here.quiet()
+        await here.shows(old, "ct", sick=("b",))
+        await here.quiet()
+        led, still_there = await here.weights(old), await here.get("rel", new) is not None
+        await here.shows(old, "tt", sick=("b",))
+        await here.quiet()
+
+        assert (led, still_there) == ({"a": 100, "b": 50}, True)
+        assert await here.get("rel", new) is None
+
+
+async def test_18_an_unfinished_release_between_two_others_stays_until_the_incumbent_is_back():
+    async with stage("kind-app") as here:
+        old, middle = await at_half(here)
+        newest = await here.release(2, **STEPS)
+        await here.host.delete(RELEASES, middle, "default")
+        await here.quiet()
+        asked, still_there = await here.percents(old), await here.get("rel", middle) is not None
+        for kind in ("ct", "tt"):
+            await here.shows(old, kind)
+            await here.quiet()
+
+        assert (asked, still_there) == ({"kind-app": 100}, True)
+        assert await here.weights(old) == {"kind-app": 100}
+        assert await here.get("rel", middle) is None
+        assert await here.get("rel", newest) is not None
+
+
+async def contending(here):
+    """Have a complete release, and one that was just begun."""
+    old = await here.release()
+    await here.complete(old)
+    new = await here.release(1)
+    await here.quiet()
+    await here.shows(new, "it")
+    await here.quiet()
+    assert await here.percents(new) == {"kind-app": 1}
+    return old, new
+
+
+async def test_nobody_waits_for_what_nobody_takes_the_place_of():
+    async with stage("kind-app") as here:
+        old, new = await contending(here)
+        await here.host.delete(RELEASES, old, "default")
+        await here.quiet()
+        incumbent = await here.get("rel", old)
+        await here.host.delete(RELEASES, new, "default")
+        await here.quiet()
+
+        assert (incumbent, await here.get("rel", new)) == (None, None)
+
+
+async def test_the_releases_of_an_application_that_is_deleted_go_at_once():
+    async with stage("kind-app") as here:
+        old, new = await contending(here)
+        await here.host.delete(APPLICATIONS, "app", "default")
+        await here.quiet()
+
+        assert [await here.get("rel", name) for name in (old, new)] == [None, None]

@@ -1,0 +1,1 @@
+"""Charts of several shapes, and the same application as a kustomization and as plain manifests."""

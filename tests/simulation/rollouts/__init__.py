@@ -1,0 +1,1 @@
+"""Rollouts in whole federations on virtual time."""

@@ -1,0 +1,141 @@
+"""When a deleted release may go, and what its heir is given until then."""
+
+import pytest
+
+from hanse.kube.manifest import Key
+from hanse.rollouts.environment import Pair, Step, Strategy
+from hanse.rollouts.execution import Achieved, Patch, ReleaseView, TargetView
+from hanse.rollouts.releases.departing import GOES, farewell
+
+STRATEGY = Strategy(
+    steps=(
+        Step("staging", Pair(100, 1), Pair(100, 0)),
+        Step("half", Pair(50, 50), Pair(50, 50)),
+        Step("full on", Pair(0, 100), Pair(0, 100)),
+    )
+)
+REACHABLE = {"a", "b"}
+
+
+def numbers(a, b=None, *, ready="ab", current=True):
+    wanted = {"a": a, "b": a if b is None else b}
+    return TargetView(wanted, current, {name: name in ready for name in wanted})
+
+
+def view(name, capacity, traffic, *, step=2, achieved=2, complete=True, conditions=()):
+    at = None if achieved is None else Achieved(achieved, STRATEGY.steps[achieved].name)
+    return ReleaseView(
+        key=Key("ns", name),
+        strategy=STRATEGY,
+        target_step=step,
+        achieved=at,
+        complete=complete,
+        clusters=("a", "b"),
+        capacity=capacity,
+        traffic=traffic,
+        conditions=conditions,
+    )
+
+
+LEAVING = view("new", numbers(50), numbers(50), step=1, achieved=1, complete=False)
+HALF = numbers(50)
+FULL = numbers(100)
+
+
+def decide(heir, *, head=None, leaving=LEAVING, reachable=REACHABLE, frozen=False):
+    return farewell(leaving, head=head or heir, heir=heir, reachable=reachable, frozen=frozen)
+
+
+def test_the_heir_gets_its_capacity_then_its_traffic_and_then_the_other_goes():
+    first, second = decide(view("old", HALF, HALF)), decide(view("old", FULL, HALF))
+
+    assert first.patches == (Patch(Key("ns", "old"), "capacity", {"a": 100, "b": 100}),)
+    assert first.waits_for == "it goes once release old has its capacity and traffic back in a, b"
+    assert second.patches == (Patch(Key("ns", "old"), "traffic", {"a": 100, "b": 100}),)
+    assert not first.goes | second.goes
+    assert decide(view("old", FULL, FULL)) == GOES
+
+
+@pytest.mark.parametrize(
+    ("capacity", "traffic"),
+    [
+        (numbers(100, current=False), FULL),
+        (numbers(100, ready="a"), FULL),
+        (FULL, numbers(100, current=False)),
+        (FULL, numbers(100, ready="b")),
+        (numbers(100, 99), FULL),
+    ],
+)
+def test_numbers_that_nobody_has_confirmed_do_not_count(capacity, traffic):
+    assert not decide(view("old", capacity, traffic)).goes
+
+
+def test_traffic_is_given_only_where_the_capacity_is_there_and_the_cluster_answers():
+    sick = decide(view("old", numbers(100, ready="a"), HALF))
+    away = decide(view("old", FULL, HALF), reachable={"b"})
+
+    assert sick.patches == (Patch(Key("ns", "old"), "traffic", {"a": 100, "b": 50}),)
+    assert away.patches == (Patch(Key("ns", "old"), "traffic", {"a": 50, "b": 100}),)
+
+
+def test_a_cluster_that_does_not_answer_is_not_waited_for_unless_no_other_could_take_over():
+    old = view("old", numbers(100, ready="a"), numbers(100, ready="a"))
+    lost = view("old", HALF, HALF)
+
+    assert decide(old, reachable={"a"}).goes
+    assert decide(lost, reachable=set()).goes
+    assert not farewell(LEAVING, head=lost, heir=_elsewhere(lost), reachable=REACHABLE).goes
+
+
+def _elsewhere(release):
+    capacity = TargetView({"c": 50}, True, {"c": True})
+    return ReleaseView(
+        key=release.key,
+        strategy=STRATEGY,
+        target_step=2,
+        complete=True,
+        clusters=("c",),
+        capacity=capacity,
+        traffic=capacity,
+    )
+
+
+@pytest.mark.parametrize(
+    ("heir", "leaving"),
+    [
+        (None, LEAVING),
+        (view("old", HALF, HALF, complete=False), LEAVING),
+        (view("old", HALF, HALF), view("new", numbers(0), numbers(0))),
+        (view("old", HALF, HALF), view("new", None, None)),
+    ],
+)
+def test_without_anything_to_give_or_anybody_to_take_it_nothing_is_held(heir, leaving):
+    head = heir or view("head", HALF, HALF)
+
+    assert farewell(leaving, head=head, heir=heir, reachable=REACHABLE) == GOES
+
+
+def test_a_frozen_heir_is_given_nothing_and_still_waited_for():
+    decided = decide(view("old", HALF, HALF), frozen=True)
+
+    assert (decided.goes, decided.patches) == (False, ())
+
+
+@pytest.mark.parametrize(
+    ("step", "capacity"), [(0, {"a": 100, "b": 100}), (1, None), (2, None)], ids=["staging", "half", "full on"]
+)
+def test_beside_a_newer_release_the_heir_gets_what_its_step_leaves_to_it_and_no_more(step, capacity):
+    head = view("head", numbers(0), numbers(0), step=step, achieved=None, complete=False)
+    decided = decide(view("old", HALF, HALF), head=head)
+
+    assert [patch.values for patch in decided.patches] == ([] if capacity is None else [capacity])
+    assert not decided.goes
+
+
+def test_beside_a_newer_release_at_its_step_it_goes_and_not_while_that_one_lacks_something():
+    old = view("old", HALF, HALF)
+    lacking = ({"type": "IncumbentAchievedCapacity", "status": "False"},)
+
+    assert decide(old, head=view("head", HALF, HALF, step=1, achieved=1)).goes
+    assert not decide(old, head=view("head", HALF, HALF, step=1, achieved=1, conditions=lacking)).goes
+    assert not decide(old, head=view("head", HALF, HALF, step=2, achieved=1)).goes
