@@ -13,8 +13,8 @@ from hanse.api.shipper.kinds import HASH_LABEL
 from hanse.cli.changes import hidden
 from hanse.kube.manifest import Obj, labels_of, name_of
 
-# What stands for a release's own name and hash: every object has them, and two releases never the same.
-_NAME, _HASH = "RELEASE", "HASH"
+# What stands for a release's own name, hash and uid: its objects have them, and two releases never the same.
+_NAME, _HASH, _UID = "RELEASE", "HASH", "UID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ def differences(one: Side, other: Side) -> list[Difference]:
 
 
 def _manifests(side: Side) -> dict[str, Obj]:
-    """Return a release's manifests by kind and name, its own name and hash replaced everywhere in them."""
-    names = {side.title: _NAME, labels_of(side.release).get(HASH_LABEL, ""): _HASH}
+    """Return a release's manifests by kind and name, its own name, hash and uid replaced everywhere in them."""
+    digest, uid = labels_of(side.release).get(HASH_LABEL, ""), side.release["metadata"].get("uid", "")
+    names = {side.title: _NAME, digest: _HASH, uid: _UID}
     return {_title(manifest): manifest for manifest in _neutral_templates(side.pieces, names)}
 
 

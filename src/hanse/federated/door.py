@@ -106,6 +106,10 @@ class FederatedDoor:
         """Read the object with all that speaks of it."""
         return translate(source, self._served(source), self._known)
 
+    def shared(self, intent: Intent, _kin: Sequence[Obj]) -> Intent:
+        """Say that nobody speaks for another."""
+        return intent
+
     def needs(self, _source: Obj) -> Needs:
         """Say that what a template names is federated by itself, as its author wrote it."""
         return NO_NEEDS

@@ -146,6 +146,10 @@ class NativeDoor:
             created=source["metadata"].get("creationTimestamp") or "",
         )
 
+    def shared(self, intent: Intent, _kin: Sequence[Obj]) -> Intent:
+        """Say that nobody speaks for another."""
+        return intent
+
     def needs(self, source: Obj) -> Needs:
         """Say what the pods of a workload name, and whether that follows the workload into the clusters."""
         named = named_by(source)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from hanse.api.names import FINALIZER
 from hanse.kube.manifest import Obj, finalizers_of, is_deleting, uid_of
+from hanse.kube.resources import Resource
 from hanse.propagation.door import NO_KIN, Door, Kin
 from hanse.propagation.intent import Ref
 
@@ -82,6 +83,11 @@ class Claims:
         """Return what a source has to do with."""
         return self._targets.get(source)
 
+    def is_of(self, source: Ref, kind: Resource) -> bool:
+        """Tell whether a source has to do with an object of a kind."""
+        target = self._targets.get(source)
+        return target is not None and target.resource == kind
+
     def of(self, target: Ref) -> list[Ref]:
         """Return every source of a target."""
         return list(self._claims.get(target, ()))
@@ -117,6 +123,13 @@ class Claims:
         """Return what was noted of a source."""
         target = self._targets.get(source)
         return self._claims[target][source] if target is not None else None
+
+    def family(self, source: Ref) -> list[Ref]:
+        """Return the other sources of its target that are of a source's family."""
+        target = self._targets.get(source)
+        claims = self._claims[target] if target is not None else {}
+        family = claims[source].kin.family if source in claims else ""
+        return [other for other, claim in claims.items() if family and other != source and claim.kin.family == family]
 
     def rivals(self, source: Ref) -> tuple[str, ...]:
         """Return the uids of the other sources of its target: their copies become the holder's."""

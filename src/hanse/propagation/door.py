@@ -110,6 +110,9 @@ class Door(Protocol):
     def translate(self, source: Obj) -> Intent | Problem:
         """Say what shall be where, or why it cannot be said."""
 
+    def shared(self, intent: Intent, kin: Sequence[Obj]) -> Intent:
+        """Return what a source asks for that speaks for others of its family, too; each may be in other clusters."""
+
     def needs(self, source: Obj) -> Needs:
         """Say which other source objects this one names, and whether those go where it goes."""
 

@@ -40,6 +40,7 @@ from hanse.propagation.report import Report, Row
 from hanse.propagation.reporting import STATUS_SECONDS, UNSETTLED_SECONDS, Pace, Settling, rows_of
 from hanse.propagation.sources import Sources
 from hanse.propagation.turns import noted, remembered
+from hanse.propagation.used_kinds import UsedKinds
 from hanse.propagation.viewing import Standing, View
 from hanse.propagation.waiting_pods import WaitingPods
 
@@ -101,9 +102,8 @@ class Engine:
             escort=self._escort,
             runtime=self._runtime,
         )
-        self._used = {NAMESPACES}
-        self._used_by_any: set[Resource] = set()
-        self._members.follow(self._used_kinds())
+        self._used = UsedKinds()
+        self._members.follow(self._used.among(self._doors.targets))
         self._desk.connect(self._members.enqueue, self._copy_changed, self._look_at_claimants)
         self._waiting = WaitingPods(self._runtime, self._controller.queue.add)
         registry.attach(self._members.serve)
@@ -213,7 +213,7 @@ class Engine:
         self._following.forget_kinds(gone)
         for ref in [ref for kind in self._sources.kinds for ref in self._sources.refs(kind)]:
             self._note(ref, self._sources.get(ref))
-        self._members.follow(self._used_kinds())
+        self._members.follow(self._used.among(self._doors.targets))
         self._informed = True
 
     def _inform_doors(self) -> Collection[Resource]:
@@ -232,28 +232,14 @@ class Engine:
         self._inputs.follow([kind for kind in self._doors.inputs if kind not in self._doors.resources])
         return gone
 
-    def _use(self, door: Door, resource: Resource) -> None:
-        """Have members follow a kind from its first source on: of many kinds most federations have no object."""
-        used = self._used_by_any if door.any_kind else self._used
-        if resource not in used:
-            used.add(resource)
-            self._members.follow(self._used_kinds())
-
-    def _used_kinds(self) -> list[Resource]:
-        fixed = [kind for kind in self._doors.targets if kind in self._used]
-        return list(dict.fromkeys((*fixed, *sorted(self._used_by_any, key=str))))
-
     def _view_changed(self, target: Resource) -> None:
         """Look at the sources of a kind again: a member can be relied on for it now, or no longer."""
         self.view.kind_changed(target)
         for kind in self._doors.kinds_for(target):
-            door = self._doors.of(kind)
-            refs = self._sources.refs(kind)
-            self._look_at(door.name, [ref for ref in refs if not door.any_kind or self._is_of(ref, target)])
-
-    def _is_of(self, ref: Ref, kind: Resource) -> bool:
-        target = self._claims.target(ref)
-        return target is not None and target.resource == kind
+            door, refs = self._doors.of(kind), self._sources.refs(kind)
+            self._look_at(
+                door.name, [ref for ref in refs if self._claims.is_of(ref, target)] if door.any_kind else refs
+            )
 
     def _look_at_everything(self) -> None:
         for kind in self._sources.kinds:
@@ -298,8 +284,8 @@ class Engine:
         if not self._is_known(target):
             return _LOOK_SECONDS
         admitted = door.admits(source)
-        if admitted or FINALIZER in finalizers_of(source):
-            self._use(door, target.resource)
+        if (admitted or FINALIZER in finalizers_of(source)) and self._used.add(door, target.resource):
+            self._members.follow(self._used.among(self._doors.targets))
         if is_deleting(source) or not admitted:
             guard.forget(ref)
             return await self._take_leave(door, ref, source)
@@ -367,7 +353,12 @@ class Engine:
                 expected=speaker is not None and speaker.supersedes,
             )
         intent = door.translate(source)
-        return intent if isinstance(intent, Problem) else replace(intent, inherits=self._claims.rivals(ref))
+        if isinstance(intent, Problem):
+            return intent
+        if rivals := self._claims.rivals(ref):
+            kin = [other for each in self._claims.family(ref) if (other := self._sources.get(each)) is not None]
+            intent = replace(door.shared(intent, kin), inherits=rivals)
+        return intent
 
     def _decide(self, ref: Ref, source: Obj, intent: Intent, observed: Mapping[str, Observation]) -> Planned | None:
         """Plan for an object in the company of what it follows; None while it is not known where that is."""

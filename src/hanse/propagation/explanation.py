@@ -82,7 +82,7 @@ def _overridden(intent: Intent, verdict: Verdict) -> list[str]:
     # What marks copies for tools of other systems is no difference that anybody asked for, and divided replicas count
     # before those of an override.
     divided = "/" + "/".join(intent.scale.replicas) if intent.replicas is not None else ""
-    told = [path for path in paths if path != divided and not path.startswith("/metadata/labels")]
+    told = [path or "all of it" for path in paths if path != divided and not path.startswith("/metadata/labels")]
     return [f"Overrides change {', '.join(told)}."] if told and verdict.chosen else []
 
 

@@ -8,7 +8,7 @@ there is of it goes nowhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hanse.api.names import ADOPT_ANNOTATION, FEDERATE_ANNOTATION
 from hanse.api.pieces import PIECES, PIECES_ANNOTATION, RENDERING_ANNOTATION, Piece, parse_piece
@@ -20,7 +20,18 @@ from hanse.api.shipper.kinds import (
     RELEASE_LABEL,
 )
 from hanse.kube.cache import Change
-from hanse.kube.manifest import Key, Obj, annotations_of, dig, key_of, labels_of, name_of, namespace_of, uid_of
+from hanse.kube.manifest import (
+    Key,
+    Obj,
+    annotations_of,
+    dig,
+    is_deleting,
+    key_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    uid_of,
+)
 from hanse.kube.resources import DEPLOYMENTS, Resource
 from hanse.placement.ask import ClusterTerm, Duplicated, Override, Placement
 from hanse.placement.candidate import Toleration
@@ -162,6 +173,22 @@ class RolloutDoor:
             voices=() if application is None else (application,),
             created=dig(source, "metadata", "creationTimestamp", default=""),
         )
+
+    def shared(self, intent: Intent, kin: Sequence[Obj]) -> Intent:
+        """Keep what an older release has in the clusters in which the newer one is not."""
+        names = list(intent.placement.clusters.names or ())
+        overrides = list(intent.overrides)
+        for other in sorted(kin, key=lambda piece: self.kin(piece).rank, reverse=True):
+            older = self.translate(other) if self.admits(other) and not is_deleting(other) else None
+            if not isinstance(older, Intent):
+                continue
+            alone = tuple(name for name in older.placement.clusters.names or () if name not in names)
+            if alone:
+                whole = {"op": "replace", "path": "", "value": older.template}
+                overrides.append(Override(ClusterTerm(names=alone), (whole,)))
+                names += alone
+        placement = replace(intent.placement, clusters=ClusterTerm(names=tuple(names)))
+        return replace(intent, placement=placement, overrides=tuple(overrides))
 
     def needs(self, _source: Obj) -> Needs:
         """Say that a release has all that it names, or that its user sees to it."""

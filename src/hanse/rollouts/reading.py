@@ -50,6 +50,9 @@ class Verdict:
     may_pass: bool = False
 
 
+_PAUSED = Verdict(Outcome.PAUSED, "it is paused; `hanse rollout resume` lets it go on")
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterReading:
     """What a release has in one cluster: pods available of those wanted, traffic, and what is wrong."""
@@ -216,13 +219,22 @@ def release_verdict(release: Obj, role: Role = Role.CONTENDER, targets: Targets 
     target = int(dig(release, "spec", "targetStep", default=0))
     title = step_title(release, target)
     if not is_settled(release):
-        held_by = Outcome.PAUSED if is_paused(release) else Outcome.WORKING
-        return Verdict(held_by, told or f"step {title} is yet to be achieved")
+        return (
+            _PAUSED if is_paused(release) else Verdict(Outcome.WORKING, told or f"step {title} is yet to be achieved")
+        )
     if role is not Role.CONTENDER or (is_complete(release) and target >= len(steps_of(release)) - 1):
         return Verdict(Outcome.COMPLETE)
     if is_paused(release):
-        return Verdict(Outcome.PAUSED, told)
-    return Verdict(Outcome.WAITING, told or f"step {title} is achieved; `hanse rollout promote` goes on")
+        return _PAUSED
+    if told and not _waits_for_command(release, target):
+        return Verdict(Outcome.WAITING, told)
+    return Verdict(Outcome.WAITING, f"step {title} is achieved; `hanse rollout promote` goes on")
+
+
+def _waits_for_command(release: Obj, step: int) -> bool:
+    """Tell whether a person alone decides when a step ends."""
+    steps = steps_of(release)
+    return step >= len(steps) or not (steps[step].get("pause") or steps[step].get("checks"))
 
 
 def _held_up(release: Obj) -> Verdict | None:

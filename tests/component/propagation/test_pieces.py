@@ -38,10 +38,11 @@ ADMINISTRATOR = Identity("admin", ("system:masters",))
 class Stage:
     host: Client
     member: Client
+    other: Client
     engine: Engine
     heard: list[Ref] = field(default_factory=list)
 
-    async def release(self, name, generation, *, port, percent):
+    async def release(self, name, generation, *, port, percent, clusters=("east",)):
         """Install a release of the application `shop`: a Deployment of its own, and the Service that all share."""
         label = {"app": name}
         pod = {"metadata": {"labels": label}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
@@ -49,9 +50,9 @@ class Stage:
         await self._piece(name, name, generation, DEPLOYMENTS, f"{name}-web", deployment)
         await self._piece(f"{name}-service", name, generation, SERVICES, "shop", {"ports": [{"port": port}]})
         annotations = {PIECES_ANNOTATION: f"{name},{name}-service", RENDERING_ANNOTATION: name}
-        clusters = [{"name": "east", "percent": percent, "totalReplicaCount": 3}]
-        await self._target(CAPACITY_TARGETS, name, {}, {"clusters": clusters})
-        installed = {"clusters": ["east"], "canOverride": True, "values": {}}
+        entries = [{"name": each, "percent": percent, "totalReplicaCount": 3} for each in clusters]
+        await self._target(CAPACITY_TARGETS, name, {}, {"clusters": entries})
+        installed = {"clusters": list(clusters), "canOverride": True, "values": {}}
         await self._target(INSTALLATION_TARGETS, name, annotations, installed)
 
     async def _piece(self, name, release, generation, resource, called, spec):
@@ -80,8 +81,8 @@ class Stage:
     async def replicas(self, release):
         return dig(await self.member.find(DEPLOYMENTS, f"{release}-web", "default"), "spec", "replicas")
 
-    async def port(self):
-        service = await self.member.find(SERVICES, "shop", "default")
+    async def port(self, member=None):
+        service = await (member or self.member).find(SERVICES, "shop", "default")
         return None if service is None else service["spec"]["ports"][0]["port"]
 
 
@@ -89,16 +90,20 @@ class Stage:
 async def staged():
     runtime = SeededRuntime(0)
     servers = {
-        name: await ApiServer.open(name=name, storage=MemoryStorage(), runtime=runtime) for name in ("host", "east")
+        name: await ApiServer.open(name=name, storage=MemoryStorage(), runtime=runtime)
+        for name in ("host", "east", "west")
     }
-    host, member = (Client(server.connect(ADMINISTRATOR), runtime) for server in servers.values())
+    host, member, other = (Client(server.connect(ADMINISTRATOR), runtime) for server in servers.values())
     await prepare_host(host)
     for crd in (PIECE_CRD, *SHIPPER_CRDS):
         await host.apply(CRDS, crd)
-    await join(host, joining_manifests("east", Endpoint("https://east"), {}))
-    registry = Registry(host, lambda _endpoint: servers["east"].connect(ADMINISTRATOR, as_remote=True))
+    for name in ("east", "west"):
+        await join(host, joining_manifests(name, Endpoint(f"https://{name}"), {}))
+    registry = Registry(
+        host, lambda endpoint: servers[endpoint.server.removeprefix("https://")].connect(ADMINISTRATOR, as_remote=True)
+    )
     engine = Engine(host, registry, [RolloutDoor(), NativeDoor()])
-    stage = Stage(host, member, engine)
+    stage = Stage(host, member, other, engine)
     engine.view.follow(PIECES, stage.heard.append)
     tasks = [asyncio.create_task(part.run()) for part in (registry, engine)]
     try:
@@ -151,6 +156,27 @@ async def test_releases_share_a_service_and_the_older_one_has_it_back_when_the_n
         after = await stage.member.get(SERVICES, "shop", "default")
         assert after["metadata"]["uid"] == before["metadata"]["uid"]
         assert not [each for each in (await stage.host.list(PIECES)).items if "shop-2" in each["metadata"]["name"]]
+
+
+async def test_where_only_the_older_release_is_it_keeps_the_service_that_both_have():
+    async with staged() as stage:
+        await stage.release("shop-1", 0, port=80, percent=100, clusters=("east", "west"))
+        await stage.host.runtime.sleep(3)
+        before = await stage.other.get(SERVICES, "shop", "default")
+
+        await stage.release("shop-2", 1, port=81, percent=100, clusters=("east",))
+        await stage.host.runtime.sleep(3)
+        after = await stage.other.get(SERVICES, "shop", "default")
+        assert (await stage.port(), await stage.port(stage.other)) == (81, 80)
+        assert after["metadata"]["uid"] == before["metadata"]["uid"]
+        standing = stage.engine.view.standing(Ref(PIECES, Key("default", "shop-2-service")))
+        assert standing is not None
+        assert standing.rows["west"].settled
+
+        for name in ("shop-1", "shop-1-service"):
+            await stage.host.delete(PIECES, name, "default")
+        await stage.host.runtime.sleep(10)
+        assert (await stage.port(), await stage.port(stage.other)) == (81, None)
 
 
 async def test_a_rendering_that_was_never_completed_goes_nowhere():

@@ -19,5 +19,5 @@ async def test_the_seeds_application_goes_through_its_steps_and_then_nothing_is_
         await the_seeds_application_goes_through_its_steps(world.people, join)
         await world.runtime.sleep(5)
         world.forget_writes()
-        await world.runtime.sleep(60)
+        await world.runtime.sleep(30)
         assert world.writes() == {}

@@ -1,10 +1,8 @@
-"""What people and clusters do while releases roll out, all in one federation: to start one takes most of the time."""
-
-import asyncio
+"""What people and clusters do while releases roll out, all in one federation: to start one takes long."""
 
 import pytest
 
-from tests.simulation.rollouts.scenarios import ALONE, TOGETHER
+from tests.simulation.rollouts.scenarios import ALONE, TOGETHER, play
 from tests.simulation.rollouts.world import rollouts
 
 pytestmark = pytest.mark.looptime
@@ -12,9 +10,4 @@ pytestmark = pytest.mark.looptime
 
 async def test_rollouts_take_what_people_and_clusters_do_and_clients_are_led_to_enough_pods():
     async with rollouts("a", "b") as world:
-        async with asyncio.TaskGroup() as scenarios:
-            for scenario in TOGETHER:
-                scenarios.create_task(scenario(world))
-        for scenario in ALONE:
-            await scenario(world)
-        assert world.traffic.found == []
+        await play(world, together=TOGETHER, alone=ALONE)

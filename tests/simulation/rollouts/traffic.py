@@ -89,3 +89,10 @@ class TrafficWatch:
         for cluster in clusters:
             assert sum(self.cluster(cluster).served(application).values()) >= least
             self._promised[cluster, application] = least
+
+    def take_back(self, application: str) -> list[str]:
+        """Ask for nothing of an application any more; returns, and forgets, how its promise was broken."""
+        self._promised = {of: least for of, least in self._promised.items() if of[1] != application}
+        broken = [sentence for sentence in self.found if f" of {application} in " in sentence]
+        self.found = [sentence for sentence in self.found if sentence not in broken]
+        return broken

@@ -64,10 +64,9 @@ def side(of, image, password):
     name = of["metadata"]["name"]
     deployment = {"metadata": {"name": name, "labels": {"shipper-release": name}}, "spec": {"image": image}}
     secret = {"metadata": {"name": "keys"}, "data": {"password": password, "user": "YQ=="}}
-    settings = {
-        "metadata": {"name": f"{name}-anchor"},
-        "data": {"hash": of["metadata"]["labels"]["shipper-release-hash"]},
-    }
+    digest = of["metadata"]["labels"]["shipper-release-hash"]
+    settings = {"metadata": {"name": f"{name}-anchor"}, "data": {"hash": digest, "uid": f"uid of {name}"}}
+    of = {**of, "metadata": {**of["metadata"], "uid": f"uid of {name}"}}
     kinds = ((DEPLOYMENTS, deployment), (SECRETS, secret), (CONFIGMAPS, settings))
     return Side(of, [piece(name, resource, manifest) for resource, manifest in kinds])
 

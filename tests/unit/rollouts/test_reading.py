@@ -66,7 +66,11 @@ def test_a_release_that_is_being_deleted_is_no_contender():
         (release(step=1, achieved=1, complete=True), Outcome.COMPLETE, ""),
         (release(step=0, achieved=0, complete=True), Outcome.WAITING, "step 1 of 2"),
         (release(achieved=0, annotations=PAUSED), Outcome.PAUSED, "`hanse rollout resume` lets it go on"),
-        (release(annotations=PAUSED, strategy=WAITS), Outcome.PAUSED, "lets it go on (pods are coming)"),
+        (
+            release(annotations=PAUSED, strategy=WAITS),
+            Outcome.PAUSED,
+            "it is paused; `hanse rollout resume` lets it go on",
+        ),
         (release(step=1, achieved=1, complete=True, annotations=PAUSED), Outcome.COMPLETE, ""),
         (
             release(conditions=[condition("Blocked", "True", "RolloutsBlocked", 'block(s) "shop/freeze" exist')]),

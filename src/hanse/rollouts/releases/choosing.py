@@ -62,7 +62,7 @@ def choose(
 
 def preference(application: str, clusters: Sequence[Cluster]) -> list[Cluster]:
     """Return clusters in the order in which an application prefers them; those of weight 0 are last."""
-    return sorted(clusters, key=lambda each: (each.rollout_weight == 0, -_score(application, each), each.name))
+    return sorted(clusters, key=lambda each: (-_score(application, each), each.name))
 
 
 def region_of(cluster: Cluster) -> str:
@@ -72,7 +72,7 @@ def region_of(cluster: Cluster) -> str:
 
 def _score(application: str, cluster: Cluster) -> float:
     hashed = xxhash64((application + (cluster.rollout_identity or cluster.name)).encode())
-    return math.inf if hashed == 0 else -cluster.rollout_weight * math.log(hashed / _HIGHEST)
+    return -cluster.rollout_weight * math.log(max(hashed, 1) / _HIGHEST)
 
 
 def _of_region(

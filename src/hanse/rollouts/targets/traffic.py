@@ -41,11 +41,10 @@ class Endpoints:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A pod whose label shall say something else; `labelled` tells whether it says anything yet."""
+    """A pod whose label shall say something else."""
 
     pod: str
     value: str
-    labelled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +101,8 @@ def shift(
     for name in sorted(weights):
         given, taken, kept = _moves(of[name], targets[name], endpoints, spare)
         spare -= sum(pod.name in endpoints.ready for pod in taken)
-        enable += (Move(pod.name, TRAFFIC_ENABLED, pod.label is not None) for pod in given)
-        disable += (Move(pod.name, TRAFFIC_DISABLED, pod.label is not None) for pod in taken)
+        enable += (Move(pod.name, TRAFFIC_ENABLED) for pod in given)
+        disable += (Move(pod.name, TRAFFIC_DISABLED) for pod in taken)
         ready = sum(pod.name in endpoints.ready for pod in of[name])
         shares[name] = Share(
             target=targets[name],

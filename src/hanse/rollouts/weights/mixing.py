@@ -93,7 +93,7 @@ def _chosen(shares: Sequence[Share], before: Obj | None) -> list[_Part]:
         return [*map(_without_doubt, asked), *instead]
     if any(leads(part.entry) for part in asked):
         return asked
-    # To what was never rolled out nobody is led unasked, but where somebody shall have clients it is better than nobody.
+    # Nobody is led unasked to what was never rolled out; where somebody shall have clients it is better than nobody.
     candidates = shares if any(weight > 0 for share in shares for weight in share.weights.values()) else complete
     return [*asked, *(_stand_in(complete, shares, before, leads) or _stand_in(candidates, shares, before, leads))]
 

@@ -104,7 +104,16 @@ async def test_nobody_waits_for_what_nobody_takes_the_place_of():
 async def test_the_releases_of_an_application_that_is_deleted_go_at_once():
     async with stage("kind-app") as here:
         old, new = await contending(here)
+        held = {"metadata": {"finalizers": ["example.com/mine"]}}
+        await here.host.patch(APPLICATIONS, "app", held, "default")
+        await here.shows(old, "ct", sick=("kind-app",))
+        await here.host.delete(RELEASES, new, "default")
+        await here.quiet()
+        waited = await here.get("rel", new) is not None
         await here.host.delete(APPLICATIONS, "app", "default")
         await here.quiet()
+        contender = await here.get("rel", new)
+        await here.host.patch(APPLICATIONS, "app", {"metadata": {"finalizers": None}}, "default")
+        await here.quiet()
 
-        assert [await here.get("rel", name) for name in (old, new)] == [None, None]
+        assert (waited, contender, await here.get("rel", old)) == (True, None, None)

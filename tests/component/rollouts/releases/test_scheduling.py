@@ -308,7 +308,8 @@ async def test_a_source_that_hangs_holds_up_neither_the_incumbent_nor_what_is_as
         await here.annotate(old, **{CLUSTERS.replace("/", "__"): "a"})
         await here.quiet(20)
 
-        assert (await here.percents(old), await here.get("it", new)) == ({"a": 100}, None)
+        assert (await here.percents(old), await here.weights(old)) == ({"a": 100}, {"a": 100})
+        assert await here.get("it", new) is None
         assert await here.condition(new, "Scheduled") is None
         assert here.charts.rendered == [old, new]
 

@@ -87,6 +87,7 @@ async def test_10_24_and_25_forward_the_incumbent_gives_last_and_backward_it_get
             await here.shows(name, kind)
         await here.quiet()
         forward, done = specs(here.wire.writes), await achieved(here, new)
+        assert dig(await here.get("rel", old), "status", "progress") is None
         here.wire.writes.clear()
         await here.go_to(new, 0)
         for name, kind in ((old, "ct"), (old, "tt"), (new, "tt"), (new, "ct")):

@@ -178,7 +178,7 @@ async def test_nothing_is_written_while_nothing_changes():
     async with two_releases() as host:
         await host.runtime.sleep(5)
         before = (await host.mixture())["metadata"]["resourceVersion"]
-        await host.runtime.sleep(60)
+        await host.runtime.sleep(20)
         assert (await host.mixture())["metadata"]["resourceVersion"] == before
 
 

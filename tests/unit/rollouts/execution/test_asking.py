@@ -37,7 +37,7 @@ async def _answer(request: web.Request) -> web.StreamResponse:
 async def address() -> AsyncIterator[str]:
     application = web.Application()
     application.router.add_get("/{path:.*}", _answer)
-    runner = web.AppRunner(application)
+    runner = web.AppRunner(application, shutdown_timeout=0.0)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     yield f"http://127.0.0.1:{runner.addresses[0][1]}"

@@ -107,7 +107,7 @@ def test_a_new_pod_gets_its_label_and_one_that_says_no_has_it_replaced():
 
     result = shift(found, {"a": 1}, behind(found))
 
-    assert [(move.pod, move.value, move.labelled) for move in result.enable] == [("a-1", ON, True), ("a-2", ON, False)]
+    assert [(move.pod, move.value) for move in result.enable] == [("a-1", ON), ("a-2", ON)]
 
 
 def test_pods_of_releases_without_a_target_count_and_stay_as_they_are():
