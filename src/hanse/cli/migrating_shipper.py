@@ -258,11 +258,12 @@ async def _take(host: Client, plan: ReleasePlan, members: Mapping[str, Member | 
 
 async def _store(host: Client, piece: Obj) -> None:
     """Have exactly this Piece; one of an earlier attempt is replaced."""
-    try:
+    present = await host.find(PIECES, name_of(piece), namespace_of(piece))
+    if present is None:
         await host.create(PIECES, piece)
-    except AlreadyExists:
-        present = await host.get(PIECES, name_of(piece), namespace_of(piece))
-        same = (present["spec"], annotations_of(present), labels_of(present))
-        if same != (piece["spec"], annotations_of(piece), labels_of(piece)):
-            metadata = {**present["metadata"], **piece["metadata"]}
-            await host.update(PIECES, {**piece, "metadata": metadata})
+    elif _content(present) != _content(piece):
+        await host.update(PIECES, {**piece, "metadata": {**present["metadata"], **piece["metadata"]}})
+
+
+def _content(piece: Obj) -> object:
+    return piece["spec"], annotations_of(piece), labels_of(piece)

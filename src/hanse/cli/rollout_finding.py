@@ -26,7 +26,8 @@ from hanse.kube.errors import ApiError, Conflict, NotFound
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key, Obj, key_of, labels_of, name_of, namespace_of, uid_of, version_of
 from hanse.kube.resources import Resource
-from hanse.rollouts.reading import ReleaseReading, RolloutReading, Targets, read_rollout
+from hanse.rollouts.cluster_reading import Targets
+from hanse.rollouts.reading import ReleaseReading, RolloutReading, read_rollout
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

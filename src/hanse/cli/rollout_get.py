@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -25,6 +26,7 @@ from hanse.cli.rollout_tree import COLUMNS, document, outcome_word, rows, summar
 from hanse.cli.running import run, until_signalled
 from hanse.clusters.member import Member
 from hanse.kube.client import Client
+from hanse.kube.errors import Forbidden
 from hanse.kube.manifest import Key, Obj, key_of, name_of, namespace_of
 from hanse.kube.resources import PODS
 from hanse.rollouts.reading import RolloutReading, step_title
@@ -101,7 +103,12 @@ async def read_pods(host: Client, rollout: RolloutReading) -> dict[str, list[Obj
     async def pods(member: Member) -> list[Obj]:
         return (await member.client.list(PODS, key.namespace, labels=f"{APP_LABEL}={key.name}")).items
 
-    return await ask_members(host, _among(await read_clusters(host), used), pods)
+    try:
+        clusters = await read_clusters(host)
+    except Forbidden as error:
+        # An application's team need not be allowed to look into clusters.
+        return dict.fromkeys(used, str(error))
+    return await ask_members(host, _among(clusters, used), pods)
 
 
 def _among(clusters: list[Cluster], used: set[str]) -> list[Cluster]:
@@ -109,18 +116,22 @@ def _among(clusters: list[Cluster], used: set[str]) -> list[Cluster]:
 
 
 async def _follow(application: str, where: Where, output: str) -> None:
-    """Print everything at first, and again whenever it has changed."""
     async with connected(endpoint_of(where)) as host:
         key = Key(where["namespace"], application)
         if application:
             key = key_of((await find_rollout(host, key)).application)
-        before, following = "", Followed(host, key)
-        while True:
-            text = await _told(host, await following.look(), application, wide=output == "wide")
-            if text != before:
-                echo(text if not before else f"\n{text}")
-            before = text
-            await following.rest()
+        await follow(host, key, echo, wide=output == "wide")
+
+
+async def follow(host: Client, key: Key, tell: Callable[[str], None], *, wide: bool) -> None:
+    """Tell everything at first, and again whenever it has changed, until cancelled; without a name of all."""
+    before, following = "", Followed(host, key)
+    while True:
+        text = await _told(host, await following.look(), key.name, wide=wide)
+        if text != before:
+            tell(text if not before else f"\n{text}")
+        before = text
+        await following.rest()
 
 
 async def _told(host: Client, rollouts: list[RolloutReading], application: str, *, wide: bool) -> str:

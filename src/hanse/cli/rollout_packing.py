@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
 import yaml
 
 from hanse.cli.failures import Misuse
 from hanse.kube.manifest import Obj
 
-# An API server takes no ConfigMap with more than this in it.
+# An API server takes no ConfigMap with more than this in it, counted before it is encoded.
 LIMIT_BYTES = 1024 * 1024
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
@@ -40,8 +39,10 @@ def pack(folder: Path, name: str, namespace: str = "") -> Packed:
     kind = "kustomization" if any(each in files for each in _KUSTOMIZATIONS) else "manifests"
     reference = {"source": {kind: {"location": f"configmap://{name}"}}}
     texts = _as_texts(files)
-    content: Obj = {"data": texts} if texts is not None else {"binaryData": {"files.tgz": _encoded(archived(files))}}
-    return Packed(_config_map(name, namespace, content, folder), kind, reference)
+    if texts is None:
+        return Packed(_config_map(name, namespace, _archive("files.tgz", archived(files), folder)), kind, reference)
+    _require_small(sum(map(len, files.values())), folder)
+    return Packed(_config_map(name, namespace, {"data": texts}), kind, reference)
 
 
 def _chart(files: Mapping[str, bytes], folder: Path, name: str, namespace: str) -> Packed:
@@ -50,20 +51,27 @@ def _chart(files: Mapping[str, bytes], folder: Path, name: str, namespace: str) 
         called, version = str(chart["name"]), str(chart["version"])
     except (yaml.YAMLError, KeyError, TypeError) as error:
         raise Misuse(f"{folder / 'Chart.yaml'}: it must be YAML with a name and a version") from error
-    content = {"binaryData": {"chart.tgz": _encoded(archived({f"{called}/{path}": files[path] for path in files}))}}
+    content = _archive("chart.tgz", archived({f"{called}/{path}": files[path] for path in files}), folder)
     reference = {"chart": {"name": called, "version": version, "repoUrl": f"configmap://{name}"}}
-    return Packed(_config_map(name, namespace, content, folder), "chart", reference)
+    return Packed(_config_map(name, namespace, content), "chart", reference)
 
 
-def _config_map(name: str, namespace: str, content: Obj, folder: Path) -> Obj:
+def _config_map(name: str, namespace: str, content: Obj) -> Obj:
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
-    if (size := len(orjson.dumps(content))) > LIMIT_BYTES:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
+
+
+def _archive(key: str, archive: bytes, folder: Path) -> Obj:
+    _require_small(len(archive), folder)
+    return {"binaryData": {key: b64encode(archive).decode()}}
+
+
+def _require_small(size: int, folder: Path) -> None:
+    if size > LIMIT_BYTES:
         raise Misuse(
-            f"{folder} has {size / LIMIT_BYTES:.1f} MB when packed, and a ConfigMap takes 1 MB: "
+            f"{folder} has {size // 1024} KB when packed, and a ConfigMap takes {LIMIT_BYTES // 1024} KB (1 MB): "
             "leave files out, or serve it from a repository"
         )
-    return manifest
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -106,7 +114,3 @@ def archived(files: Mapping[str, bytes]) -> bytes:
             entry.size, entry.mode = len(files[path]), 0o644
             archive.addfile(entry, io.BytesIO(files[path]))
     return gzip.compress(raw.getvalue(), compresslevel=9, mtime=0)
-
-
-def _encoded(content: bytes) -> str:
-    return b64encode(content).decode()

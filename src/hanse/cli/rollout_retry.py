@@ -11,7 +11,7 @@ from hanse.cli.failures import Failure
 from hanse.cli.rollout_blocking import require_unblocked
 from hanse.cli.rollout_finding import application_options, on_rollout, write
 from hanse.kube.client import Client
-from hanse.kube.manifest import annotations_of, dig, name_of, namespace_of
+from hanse.kube.manifest import annotations_of, dig, name_of, namespace_of, uid_of
 from hanse.kube.runtime import timestamp
 from hanse.rollouts.reading import Outcome, ReleaseReading, RolloutReading, failure_of
 
@@ -27,7 +27,7 @@ def command(application: str, resolve: bool, **where: Any) -> None:
 
     `hanse rollout resume` and `promote` go on in spite of a failed check; this does not.
     """
-    act = _resolve if resolve else _retry
+    act = _resolve if resolve else retry
     click.echo(on_rollout(application, where, act))
 
 
@@ -44,7 +44,8 @@ async def _resolve(host: Client, rollout: RolloutReading) -> str:
     return f"application {name_of(application)} looks for the newest version in {asked!r}; it has {now}"
 
 
-async def _retry(host: Client, rollout: RolloutReading) -> str:
+async def retry(host: Client, rollout: RolloutReading) -> str:
+    """Try again what stopped of an application; raises Failure where nothing did."""
     contender, name = rollout.contender, name_of(rollout.application)
     if contender is not None and failure_of(contender.obj):
         await require_unblocked(host, contender.obj, name)
@@ -59,10 +60,14 @@ async def _retry(host: Client, rollout: RolloutReading) -> str:
 
 
 async def _forget(host: Client, release: ReleaseReading) -> str:
-    """Empty what a release remembers of its step before it goes on, so that nothing old holds it up again."""
-    place = namespace_of(release.obj)
-    forgotten = {"status": {"progress": None}}
-    fresh = await host.patch(RELEASES, release.name, forgotten, place, subresource="status")
+    """Empty what a release remembers of its step before it goes on, so that nothing old holds it up again.
+
+    The control plane writes a new memory in between. So the second write asks only that it is still the same release.
+    """
+    place, same = namespace_of(release.obj), {"uid": uid_of(release.obj)}
+    forgotten = {"metadata": same, "status": {"progress": None}}
+    await host.patch(RELEASES, release.name, forgotten, place, subresource="status")
     if release.paused:
-        await write(host, RELEASES, fresh, {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}})
+        unpaused = {"metadata": {**same, "annotations": {PAUSED_ANNOTATION: None}}}
+        await host.patch(RELEASES, release.name, unpaused, place)
     return f"release {release.name} tries its step again"

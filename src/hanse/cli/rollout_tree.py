@@ -13,7 +13,8 @@ from hanse.cli.health import Mark, health_of
 from hanse.cli.output import Column, marked
 from hanse.cli.tree import lines
 from hanse.kube.manifest import Obj, labels_of, name_of, namespace_of
-from hanse.rollouts.reading import ClusterReading, Outcome, ReleaseReading, Role, RolloutReading, step_title
+from hanse.rollouts.cluster_reading import ClusterReading
+from hanse.rollouts.reading import Outcome, ReleaseReading, Role, RolloutReading, step_title
 
 COLUMNS = (
     Column("NAME"),
@@ -101,7 +102,8 @@ def _cluster(cluster: ClusterReading, release: str, pods: Sequence[Obj] | str) -
     silent = pods if isinstance(pods, str) else ""
     below = () if isinstance(pods, str) else pods_of(release, pods)
     done = cluster.installed and cluster.available == cluster.desired and not cluster.problems
-    mark = Mark.FAILED if silent or cluster.sad_pods else Mark.OK if done else Mark.WAITING
+    # A cluster that tells this command nothing may be well for all that the control plane knows.
+    mark = Mark.FAILED if cluster.sad_pods else Mark.OK if done else Mark.WAITING
     return Line(
         title=f"cluster {cluster.name}",
         capacity=f"{cluster.available}/{cluster.desired} ({cluster.percent}%)",

@@ -115,14 +115,15 @@ class _Watcher:
         end = ending(self.goal, rollout, self.release)
         if end is not None and end.reached:
             return end.sentence
-        self._tell(end.sentence if end is not None else _progress(rollout))
         if end is None:
             self.shaky_since = None
+            self._tell(_progress(rollout))
             return None
         if self.shaky_since is None:
             self.shaky_since = self.runtime.monotonic()
         if not end.may_pass or self.runtime.monotonic() - self.shaky_since >= _PATIENCE_SECONDS:
             raise Stuck(end.sentence)
+        self._tell(end.sentence)
         return None
 
     def _tell(self, sentence: str) -> None:

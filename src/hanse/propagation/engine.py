@@ -16,10 +16,8 @@ from hanse.clusters.registry import Registry
 from hanse.kube.cache import Change
 from hanse.kube.client import Client
 from hanse.kube.controller import Controller
-from hanse.kube.events import EventRecorder
-from hanse.kube.manifest import Obj, finalizers_of, is_deleting, uid_of, version_of, with_finalizer
+from hanse.kube.manifest import Obj, finalizers_of, is_deleting, uid_of, with_finalizer
 from hanse.kube.resources import NAMESPACES, Resource
-from hanse.kube.runtime import timestamp
 from hanse.propagation.candidates import ClusterIndex
 from hanse.propagation.claims import Claims, claim_of
 from hanse.propagation.dependencies import NO_NEEDS
@@ -35,11 +33,11 @@ from hanse.propagation.leavetaking import Leavetaking, Partings
 from hanse.propagation.members import Members
 from hanse.propagation.planning import UNSEEN, Observation, Planned, plan, refusals_of
 from hanse.propagation.promises import Promises
-from hanse.propagation.records import Records
-from hanse.propagation.report import Report, Row
-from hanse.propagation.reporting import STATUS_SECONDS, UNSETTLED_SECONDS, Pace, Settling, rows_of
+from hanse.propagation.report import Report
+from hanse.propagation.reporting import STATUS_SECONDS, UNSETTLED_SECONDS, Pace, rows_of
 from hanse.propagation.sources import Sources
-from hanse.propagation.turns import noted, remembered
+from hanse.propagation.telling import Telling
+from hanse.propagation.turns import remembered
 from hanse.propagation.used_kinds import UsedKinds
 from hanse.propagation.viewing import Standing, View
 from hanse.propagation.waiting_pods import WaitingPods
@@ -68,12 +66,10 @@ class Engine:
         self._access = access
         self._desk = Desk(self._is_unspoken)
         self._members = Members(self._desk, self._copy_changed, self._view_changed)
-        self._events = EventRecorder(host, "hanse")
         self._sources = Sources(host, self._source_changed)
         self._inputs = Sources(host, self._input_changed)
         self._claims = Claims()
         self._writer = HostWriter(host, self._sources)
-        self._records = Records(host)
         self._follow_on_host()
         self._index = ClusterIndex()
         self._controller: Controller[Ref] = Controller("propagation", self._reconcile, self._runtime)
@@ -89,8 +85,8 @@ class Engine:
         )
         self._following = self._escort.following
         self.view = View(self._members, self._claims, self._sources, self._escort.farewells, knows=self._is_known)
-        self._settling = Settling()
         self._pace = Pace()
+        self._telling = Telling(host, self._sources, self._writer, self._pace)
         self._leavetaking = Leavetaking(
             registry,
             self._sources,
@@ -418,8 +414,7 @@ class Engine:
         self._promises.forget(ref)
         self._waiting.forget(ref)
         self.view.forget(ref)
-        self._records.forget(ref)
-        self._settling.forget(ref)
+        self._telling.forget(ref)
         self._pace.forget(ref)
 
     async def _take_leave(self, door: Door, ref: Ref, source: Obj) -> float | None:
@@ -439,7 +434,7 @@ class Engine:
         """Bring a source's status up to date with what the members show."""
         source, door = self._sources.get(ref), self._doors.find(ref)
         if source is None or door is None or not door.admits(source) or is_deleting(source):
-            self._settling.forget(ref)
+            self._telling.settle(ref)
             return None
         if FINALIZER not in finalizers_of(source):
             # Nothing is placed that nobody would wait for when the source goes; the engine writes it first.
@@ -466,48 +461,15 @@ class Engine:
             # What members can give up depends on what others have ready by now.
             self._desk.place(target, wanted)
         refusals = refusals_of(clusters, observed)
+        rows = tuple(rows_of(target, intent, planned, refusals, observed, self._desk))
         if followed:
-            rows = tuple(rows_of(target, intent, planned, refusals, observed, self._desk))
             self.view.told(ref, Standing({row.cluster: row for row in rows}))
         if any(not refusals[cluster.name] and not observed.get(cluster.name, UNSEEN).seen for cluster in clusters):
             # What a member merely has not told yet is not missing; it, or its silence, brings the key back.
             return UNSETTLED_SECONDS
-        rows = tuple(rows_of(target, intent, planned, refusals, observed, self._desk))
-        return await self._tell(door, ref, source, intent, planned=planned, rows=rows)
-
-    async def _tell(
-        self, door: Door, ref: Ref, source: Obj, intent: Intent, *, planned: Planned, rows: tuple[Row, ...]
-    ) -> float | None:
-        """Write down what the members show, once it is worth it."""
-        lacking = self._escort.lacks(ref)
-        decision = replace(planned.decision, notes=(*planned.decision.notes, *lacking))
+        decision = replace(planned.decision, notes=(*planned.decision.notes, *self._escort.lacks(ref)))
         report = Report(decision, rows, planned.wave.sentence, planned.wave.stopped)
-        if mark := door.marks(source, report):
-            await self._writer.mark(mark)
-            if version_of(self._sources.get(ref) or source) != version_of(source):
-                # What is to be said is said of the version that the mark left behind.
-                return STATUS_SECONDS
-        if wait := self._settling.wait(ref, report, self._runtime.monotonic()):
-            return wait
-        if wait := self._pace.hold(ref, self._runtime.monotonic()):
-            return wait
-        now = timestamp(self._runtime.now())
-        reported = noted(door.reported(source, report, now), planned.wave)
-        await self._writer.write_reported(ref, source, reported)
-        await self._records.keep(ref, door.records(source, report, now))
-        if reported == source:
-            # What it says already is no news.
-            return None
-        if report.trouble:
-            await self._events.record(source, "PropagationFailed", report.trouble, warning=True)
-        for warning in intent.warnings:
-            await self._events.record(source, warning.reason, warning.message, warning=True)
-        return None
+        return await self._telling.tell(door, ref, source, intent, report, planned.wave)
 
     async def _refuse(self, ref: Ref, source: Obj, problem: Problem) -> None:
-        """Say in a source why nothing is done for it; what it says already is no news."""
-        door, now = self._doors.find(ref), timestamp(self._runtime.now())
-        reported = door.refused(source, problem, now) if door is not None else source
-        if reported != source:
-            await self._writer.write_reported(ref, source, reported)
-            await self._events.record(source, problem.reason, problem.message, warning=not problem.expected)
+        await self._telling.refuse(self._doors.find(ref), ref, source, problem)

@@ -1,4 +1,4 @@
-"""Which kinds members are asked for: those of which there is a source, since of many kinds most federations have none."""
+"""Which kinds members are asked for: those of which there is a source; of many kinds most federations have none."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ from hanse.kube.schemas import schema_for
 from hanse.propagation.drift import drifted_fields
 from hanse.propagation.stored_form import as_stored
 from hanse.rollouts.assembly import Assembled
+from hanse.rollouts.cluster_reading import Targets
 from hanse.rollouts.door import share_of
-from hanse.rollouts.reading import Targets
 from hanse.rollouts.releases import manifests
 
 _ANCHOR_SUFFIX = "-anchor"

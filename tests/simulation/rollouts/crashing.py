@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from hanse.api.shipper.kinds import RELEASES
 from hanse.kube.errors import NotFound
-from hanse.kube.manifest import dig
+from hanse.kube.manifest import dig, name_of
 from hanse.simulator.virtual_time import run_virtually
 from tests.simulation.rollouts.applications import FULL_ON, STAGING, Step
 from tests.simulation.rollouts.world import RolloutWorld, rollouts
@@ -37,7 +37,7 @@ class End:
     """What is to come of it: which release has everything, which nothing, at which step, and how many pods that is."""
 
     serving: str
-    gone: str
+    gone: tuple[str, ...]
     step: int
     replicas: int
 
@@ -76,19 +76,24 @@ async def _live_through(seed: int) -> Outcome:
     steps, replicas = strategy_of(chance), chance.choice((1, 3, 7, 10))
     last = len(steps) - 1
     async with rollouts(*_CLUSTERS, seed=seed) as world:
-        first = await world.full_on("v1", steps=steps, clusters=2, replicas=replicas)
+        names = [await world.full_on("v1", steps=steps, clusters=2, replicas=replicas)]
         world.traffic.promise("web", replicas, *_CLUSTERS)
         fate.doom(world)
-        await world.upgrade("v2", replicas=replicas)
-        second = await _contender(world, fate)
-        for _ in range(chance.randint(0, 3)):
-            await world.go_to(second, chance.randint(0, last))
-            await _weather(world, chance)
-            await _pass(world, fate, chance.uniform(0.0, 6.0))
+        for version in ("v2", "v3")[: chance.choice((1, 1, 2))]:
+            await world.upgrade(version, replicas=replicas)
+            names.append(await _contender(world, fate, names))
+            for _ in range(chance.randint(0, 3)):
+                await world.go_to(names[-1], chance.randint(0, last))
+                await _weather(world, chance)
+                await _pass(world, fate, chance.uniform(0.0, 6.0))
         world.heal("b")
-        aborts = chance.random() < 0.3
-        await (world.host.delete(RELEASES, second, "default") if aborts else world.go_to(second, last))
-        end = End(*((first, second) if aborts else (second, first)), last, replicas)
+        aborts = len(names) == 2 and chance.random() < 0.3
+        while aborts and not await world.cluster_is("b", "Ready"):
+            # Who aborts does not wait for clusters that are away: of those nothing is promised.
+            await _pass(world, fate, 1.0)
+        await (world.host.delete(RELEASES, names[-1], "default") if aborts else world.go_to(names[-1], last))
+        serving = names[0] if aborts else names[-1]
+        end = End(serving, tuple(name for name in names if name != serving), last, replicas)
         outcome = Outcome(await _settle(world, fate, end), fate.deaths)
         outcome.found += world.traffic.found
         return outcome
@@ -102,10 +107,10 @@ async def _weather(world: RolloutWorld, chance: random.Random) -> None:
         world.heal("b")
 
 
-async def _contender(world: RolloutWorld, fate: Fate) -> str:
-    while len(found := await world.releases()) < 2:
+async def _contender(world: RolloutWorld, fate: Fate, known: list[str]) -> str:
+    while not (found := [name_of(each) for each in await world.releases() if name_of(each) not in known]):
         await _pass(world, fate, 0.5)
-    return str(found[-1]["metadata"]["name"])
+    return found[-1]
 
 
 async def _pass(world: RolloutWorld, fate: Fate, seconds: float) -> None:
@@ -140,15 +145,12 @@ async def _missing(world: RolloutWorld, end: End) -> list[str]:
         cluster = world.traffic.cluster(name)
         if (served := cluster.served("web")) != {end.serving: end.replicas}:
             found.append(f"{name} leads clients to {served}")
-        if pods := cluster.pods_of(end.gone):
-            found.append(f"{name} still has {pods} pods of {end.gone}")
+        found += [f"{name} still has pods of {gone}" for gone in end.gone if cluster.pods_of(gone)]
     try:
         release = await world.host.get(RELEASES, end.serving, "default")
     except NotFound:
         return [*found, f"there is no {end.serving}"]
     if dig(release, "status", "achievedStep") != {"step": end.step, "name": "full on"}:
         found.append(f"{end.serving} has achieved {dig(release, 'status', 'achievedStep')}")
-    names = {each["metadata"]["name"] for each in await world.releases()}
-    if names - {end.serving, end.gone}:
-        found.append(f"there are releases {names}")
-    return found
+    others = {name_of(each) for each in await world.releases()} - {end.serving, *end.gone}
+    return [*found, *(f"there is a release {name}" for name in others)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hanse.api.names import FEDERATE_ANNOTATION
 from hanse.api.shipper.kinds import (
     APP_LABEL,
     APPLICATIONS,
@@ -19,9 +20,9 @@ from hanse.api.shipper.kinds import (
 from hanse.kube.conditions import find_condition
 from hanse.kube.errors import Forbidden
 from hanse.kube.manifest import Obj, annotations_of, dig, labels_of, name_of
-from hanse.kube.resources import DEPLOYMENTS, PODS, SERVICES
-from tests.behaviour.rollouts import achieved, condition, pods_of, replicas_of, rolling_out
-from tests.simulation.rollouts.applications import VANGUARD
+from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, PODS, SERVICES
+from tests.behaviour.rollouts import ByClient, achieved, condition, pods_of, replicas_of, rolling_out
+from tests.simulation.rollouts.applications import VANGUARD, application, packed
 from tests.simulation.rollouts.world import RolloutWorld
 
 Scenario = Callable[[RolloutWorld], Coroutine[Any, Any, None]]
@@ -95,6 +96,24 @@ async def a_service_of_somebody_else_is_left_alone(world: RolloutWorld) -> None:
     assert APP_LABEL not in labels_of(service)
     await world.runtime.sleep(5)
     assert await replicas_of(world.inside(name), release) == 0
+
+
+async def a_namespace_that_a_cluster_lacks_is_waited_for(world: RolloutWorld) -> None:
+    """Line 68: nobody makes it there, for it is not federated; somebody does at last."""
+    mine = {FEDERATE_ANNOTATION: "false"}
+    namespace: Obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "later", "annotations": mine}}
+    await world.host.create(NAMESPACES, namespace)
+    for resource, made in ((CONFIGMAPS, packed("v1", name="web")), (APPLICATIONS, application("v1", name="web"))):
+        metadata = {**made["metadata"], "namespace": "later", "annotations": mine}
+        await world.host.create(resource, {**made, "metadata": metadata})
+    people = ByClient(world.host, "later")
+    stored = await people.until(APPLICATIONS, "web", lambda found: dig(found, "status", "history"))
+    (release,) = stored["status"]["history"]
+    await people.until(RELEASES, release, lambda found: "later" in _not_installed(found))
+    await world.runtime.sleep(5)
+    for name in world.clusters:
+        await world.clients[name].create(NAMESPACES, {**namespace, "metadata": {"name": "later"}})
+    await achieved(people, release, 0, "staging")
 
 
 async def a_block_holds_what_people_ask_for_and_not_what_runs(world: RolloutWorld) -> None:
@@ -171,6 +190,7 @@ TOGETHER = (
     an_abort_half_way_brings_the_incumbent_back_before_the_contender_goes,
     what_is_deleted_by_hand_comes_back_with_its_replicas_and_its_traffic,
     a_service_of_somebody_else_is_left_alone,
+    a_namespace_that_a_cluster_lacks_is_waited_for,
 )
 ALONE = (a_cluster_that_is_away_holds_a_step_up_and_no_incumbent_is_lowered_anywhere,)
 # What is also held to by tests of its parts is played in a whole federation by `make soak`.

@@ -3,7 +3,6 @@
 import functools
 
 import pytest
-import yaml
 
 from hanse.api.federation import FEDERATIONS, federation_manifest
 from hanse.api.service_addresses import SERVICE_ADDRESSES
@@ -13,7 +12,8 @@ from hanse.kube.resources import CONFIGMAPS, SERVICES
 from hanse.kube.runtime import SystemRuntime
 from hanse.services.dns.authority import Authority
 from tests.behaviour.rollouts import achieved
-from tests.simulation.rollouts.applications import FULL_ON, STAGING, Step, application, manifests, template_of
+from tests.simulation.rollouts.applications import FULL_ON, STAGING, Step, template_of
+from tests.simulation.rollouts.resolvers import by_weights, packed_for_outside
 from tests.simulation.rollouts.world import rollouts
 from tests.unit.services.dns.asking import ask, values
 from tests.unit.services.dns.test_book import book_of
@@ -22,22 +22,7 @@ pytestmark = pytest.mark.looptime
 
 TTL = 40
 CANARY: Step = ("canary", 100, 34, 90, 10)
-STEPS = (STAGING, CANARY, FULL_ON)
-
-
-def packed(version):
-    service, workload = manifests("web", f"web:{version}", 3)
-    service["spec"]["type"] = "LoadBalancer"
-    service["metadata"]["annotations"] = {"hanse.dev/dns-ttl": str(TTL)}
-    metadata = {"name": f"web-{version}", "namespace": "default"}
-    data = {"all.yaml": yaml.safe_dump_all([service, workload])}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-
-
-def weighted(version):
-    made = application(version, steps=STEPS)
-    made["spec"]["template"]["strategy"]["trafficBy"] = "Weights"
-    return made
+STEPS = [STAGING, CANARY, FULL_ON]
 
 
 async def entries(world):
@@ -69,8 +54,8 @@ async def test_weights_lead_clients_and_nobody_is_scaled_down_while_a_resolver_m
     async with rollouts("eu") as world:
         await world.host.create(FEDERATIONS, federation_manifest("fed", "example.com"))
         for version in ("1", "2"):
-            await world.host.create(CONFIGMAPS, packed(version))
-        await world.host.create(APPLICATIONS, weighted("1"))
+            await world.host.create(CONFIGMAPS, packed_for_outside(version, ttl=TTL))
+        await world.host.create(APPLICATIONS, by_weights("1", STEPS))
         old = await world.contender("web", 0)
         await achieved(world.people, old, 0, "staging")
         assert await led(world) == {}

@@ -79,7 +79,7 @@ def broken_chart(folder):
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (too_large, "has 1.0 MB when packed, and a ConfigMap takes 1 MB"),
+        (too_large, "has 1074 KB when packed, and a ConfigMap takes 1024 KB (1 MB)"),
         (linked, "web.yaml is a link; put the file itself there"),
         (broken_chart, "Chart.yaml: it must be YAML with a name and a version"),
         (lambda folder: folder.rmdir(), "there is no folder"),

@@ -1,13 +1,19 @@
 """Rollouts as trees, and releases beside each other."""
 
 import click
+import pytest
 
 from hanse.api.pieces import PIECES, piece_spec
+from hanse.cli.failures import Failure
 from hanse.cli.rollout_blocking import in_the_way
 from hanse.cli.rollout_comparing import Side, differences
+from hanse.cli.rollout_finding import as_refused, unknown
 from hanse.cli.rollout_tree import document, rows, tree_of
+from hanse.kube.errors import Conflict, Forbidden
+from hanse.kube.manifest import Key
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, SECRETS
-from hanse.rollouts.reading import Targets, read_rollout
+from hanse.rollouts.cluster_reading import Targets
+from hanse.rollouts.reading import read_rollout
 from tests.unit.cli.rollout_cases import application, release, targets
 
 OLD = release(generation=0, step=1, achieved=1, complete=True)
@@ -50,7 +56,8 @@ def test_the_tree_leads_from_the_application_to_its_pods():
 def test_a_cluster_that_does_not_answer_says_so_on_its_line():
     laid = rows(tree_of(read(available=1), {"eu": "eu did not answer"}))
 
-    assert [row[6] for row in laid if "cluster eu" in row[0]] == ["eu did not answer"] * 2
+    told = [(click.unstyle(row[5]), row[6]) for row in laid if "cluster eu" in row[0]]
+    assert told == [("ok", "eu did not answer")] * 2
     assert document(read(available=1), {"eu": "eu did not answer"})["unreachable"] == {"eu": "eu did not answer"}
 
 
@@ -100,3 +107,34 @@ def test_what_is_in_the_way_is_named_with_what_to_do():
         "`hanse rollout blocks override web rollout-blocks-global/c shop/a`"
     )
     assert in_the_way(overriding, blocks, "web") == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "sentence"),
+    [
+        (
+            Forbidden(403, "Forbidden", "x is forbidden: policy 'p' denied request: rollout block(s) exist"),
+            Failure,
+            "rollout block(s) exist",
+        ),
+        (Forbidden(403, "Forbidden", "you may not"), Forbidden, "you may not"),
+        (Conflict(409, "Conflict", "x"), Failure, "it has changed meanwhile; look at it again and repeat the command"),
+    ],
+)
+def test_a_refusal_by_admission_is_shown_as_its_sentence(error, kind, sentence):
+    with pytest.raises(kind) as refused, as_refused():
+        raise error
+
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("known", "sentence"),
+    [
+        (["webshop", "worker"], "there is no application web-shop in namespace a; did you mean webshop?"),
+        (["zebra"], "there is no application web-shop in namespace a; there are zebra"),
+        ([], "there is no application web-shop in namespace a; there are none"),
+    ],
+)
+def test_an_unknown_application_is_answered_with_what_there_is(known, sentence):
+    assert unknown(Key("a", "web-shop"), [Key("a", name) for name in known]) == sentence

@@ -3,7 +3,10 @@
 import pytest
 
 from hanse.cli.failures import Failure, Misuse
+from hanse.cli.rollout_abort import abortable
+from hanse.cli.rollout_diff import chosen
 from hanse.cli.rollout_stepping import next_step, step_named
+from hanse.cli.rollout_undo import earlier_release
 from hanse.cli.rollout_waiting import Goal, ending, parse_timeout
 from hanse.rollouts.reading import read_rollout
 from tests.unit.cli.rollout_cases import application, condition, release
@@ -117,3 +120,36 @@ def test_an_unknown_step_is_answered_with_those_there_are():
         Misuse, match=r"--to: release web-1 has no step '2'; its steps are 0 \(staging\), 1 \(full on\)"
     ):
         step_named(contender(), "2", "--to")
+
+
+DONE = rollout(OLD, new(step=1, achieved=1, complete=True))
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (lambda: abortable(DONE), "release web-1 is complete; `hanse rollout undo web` goes back from it"),
+        (lambda: abortable(rollout(new())), "release web-1 has none before it to go back to; change the template"),
+        (lambda: abortable(rollout()), "application web has no release yet"),
+        (
+            lambda: earlier_release(rollout(new()), ""),
+            "release web-1 has no complete one before it; name one with --to",
+        ),
+        (lambda: earlier_release(DONE, "web-9"), "application web has no release web-9; it has web-1, web-0"),
+        (lambda: earlier_release(rollout(OLD, new(deleting=True)), "web-1"), "release web-1 is being deleted"),
+        (lambda: earlier_release(DONE, "web-1"), "the template of application web is that of release web-1"),
+        (lambda: chosen(rollout(new()), ()), "release web-1 has no complete one before it to be compared with"),
+    ],
+)
+def test_what_cannot_be_gone_back_to_is_said_with_what_can_be_done(act, sentence):
+    with pytest.raises(Failure) as refused:
+        act()
+
+    assert sentence in str(refused.value)
+
+
+def test_releases_are_compared_with_the_contender_unless_two_are_named():
+    assert [each.name for each in chosen(DONE, ())] == ["web-0", "web-1"]
+    assert [each.name for each in chosen(DONE, ("web-1", "web-0"))] == ["web-1", "web-0"]
+    assert abortable(rollout(OLD, new()))[1].name == "web-0"
+    assert earlier_release(DONE, "").name == "web-0"

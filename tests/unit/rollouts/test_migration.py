@@ -6,8 +6,8 @@ from hanse.api.names import ADOPT_ANNOTATION
 from hanse.api.pieces import PIECES_ANNOTATION, RENDERING_ANNOTATION, parse_piece
 from hanse.kube.manifest import annotations_of, name_of
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, SERVICES
+from hanse.rollouts.cluster_reading import Targets
 from hanse.rollouts.migration import Held, Step, is_part, plan_release
-from hanse.rollouts.reading import Targets
 from tests.unit.cli.rollout_cases import release, targets
 
 RELEASE = release(generation=1, step=1, achieved=1, complete=True)

@@ -4,15 +4,8 @@ import pytest
 
 from hanse.api.shipper.kinds import PAUSED_ANNOTATION
 from hanse.kube.manifest import name_of
-from hanse.rollouts.reading import (
-    Outcome,
-    Role,
-    Targets,
-    clusters_of,
-    read_rollout,
-    release_verdict,
-    step_title,
-)
+from hanse.rollouts.cluster_reading import Targets, clusters_of
+from hanse.rollouts.reading import Outcome, Role, read_rollout, release_verdict, step_title
 from tests.unit.cli.rollout_cases import application, condition, release, targets
 
 OLD = release(generation=0, step=1, achieved=1, complete=True)

@@ -56,9 +56,13 @@ def execute(
 
     `previous` and `successor` are its neighbours by generation, `head` the newest release where that is not the
     successor. The newest release moves itself and its predecessor; an older one follows its successor once the newest
-    one is where it wants to be. `answers` are those that checks got since they were asked for.
+    one is where it wants to be. A successor that another one follows is past its last step, wherever somebody had
+    stepped back to before. `answers` are those that checks got since they were asked for.
     """
     leader = release if successor is None else successor
+    if successor is not None and head is not None and head.key != successor.key:
+        last = len(successor.strategy.steps) - 1
+        leader = successor = replace(successor, target_step=last, achieved=Achieved(last, ""))
     problem = _problem(release, leader, follows=successor is not None)
     if problem:
         return _as_it_was(release, problem=(_FAILED, problem))
@@ -73,8 +77,8 @@ def _problem(release: ReleaseView, leader: ReleaseView, *, follows: bool) -> str
     if follows and release.target_step != last:
         told = f"unexpected value {release.target_step} (expected: {last})"
         return f"Release {release.key} target step is inconsistent: {told}"
-    if leader.target_step >= len(leader.strategy.steps):
-        return f'no step {leader.target_step} in strategy for Release "{release.key}"'
+    if not 0 <= leader.target_step < len(leader.strategy.steps):
+        return f'no step {max(leader.target_step, 0)} in strategy for Release "{release.key}"'
     return ""
 
 

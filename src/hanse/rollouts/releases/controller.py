@@ -111,6 +111,7 @@ class ReleaseController:
         if change.new_bytes is None:
             self._renderings.forget(change.key)
             self._questions.forget(change.key)
+            self._tending.forget(change.key)
 
     def _application_changed(self, change: Change) -> None:
         """Look again where the application goes, or where somebody else may be its author now."""

@@ -43,6 +43,11 @@ def next_status(release: Obj, findings: Findings, now: str) -> Obj:
     return {**status, "progress": progress} if progress else status
 
 
+def means_the_same(old: Obj, new: Obj) -> bool:
+    """Tell whether two statuses differ in nothing but words."""
+    return _unworded(old) == _unworded(new)
+
+
 @dataclass(frozen=True, slots=True)
 class Happening:
     """An event to be told of a release."""
@@ -85,6 +90,22 @@ def _progress(old: Obj, findings: Findings) -> Obj:
         known = old
     kept = {name: value for name, value in known.items() if name != WAITS_FOR}
     return {**kept, WAITS_FOR: waits_for} if waits_for else kept
+
+
+def _unworded(status: Obj) -> Obj:
+    strategy = status.get("strategy") or {}
+    progress = {name: value for name, value in (status.get("progress") or {}).items() if name != WAITS_FOR}
+    bare = {**strategy, "conditions": _without_messages(strategy.get("conditions"))}
+    return {
+        **status,
+        "conditions": _without_messages(status.get("conditions")),
+        "strategy": bare,
+        "progress": progress,
+    }
+
+
+def _without_messages(conditions: list[Obj] | None) -> list[Obj]:
+    return [{name: value for name, value in entry.items() if name != "message"} for entry in conditions or ()]
 
 
 def _steps(old: Obj, new: Obj) -> list[Happening]:

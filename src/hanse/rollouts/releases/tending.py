@@ -22,12 +22,13 @@ from hanse.rollouts.releases.choosing import Unscheduled
 from hanse.rollouts.releases.departing import GOES, Farewell, farewell
 from hanse.rollouts.releases.questions import Questions
 from hanse.rollouts.releases.scheduling import Scheduler
-from hanse.rollouts.releases.status import BLOCKED, COMPLETE, Findings, next_status
+from hanse.rollouts.releases.status import BLOCKED, COMPLETE, Findings, means_the_same, next_status
 from hanse.rollouts.releases.stored import Company, Stored, company, find
 from hanse.rollouts.releases.writing import ReleaseWriter
 from hanse.rollouts.shelf import Shelf, generation_of
 
 _FAILED = "StrategyExecutionFailed"
+_WORDS_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,12 @@ class Tending:
         self._writer = writer
         self._questions = questions
         self._runtime = runtime
+        # When each release was written last: nobody needs every word of pods that become ready one by one.
+        self._told: dict[Key, float] = {}
+
+    def forget(self, release: Key) -> None:
+        """Let go what is remembered of a release that is gone."""
+        self._told.pop(release, None)
 
     async def tend(self, application: Key, facts: dict[str, ClusterFacts]) -> float | None:
         """Do what can be done now; returns after how many seconds time alone may bring more."""
@@ -222,9 +229,14 @@ class Tending:
 
     async def _tell(self, look: _Look, release: Obj, findings: Findings) -> None:
         key = key_of(release)
-        current = look.stored[key].release
+        current, now = look.stored[key].release, self._runtime.monotonic()
         status = next_status(current, findings, timestamp(self._runtime.now()))
+        left = self._told.get(key, -_WORDS_SECONDS) + _WORDS_SECONDS - now
+        if left > 0 and current.get("status") != status and means_the_same(current.get("status") or {}, status):
+            look.waits.append(left)
+            return
         if await self._writer.status(current, status) is not current:
+            self._told[key] = now
             self._observe(look, (release,))
 
     async def _patch(self, look: _Look, patches: Iterable[Patch]) -> None:

@@ -110,7 +110,7 @@ async def _read(stream: asyncio.StreamReader, most_bytes: int, process: Process)
     while chunk := await stream.read(_CHUNK):
         if len(written) <= most_bytes:
             written += chunk
-        if len(written) > most_bytes:
+        if len(written) > most_bytes and process.returncode is None:
             _kill(process)
     return bytes(written) if len(written) <= most_bytes else None
 

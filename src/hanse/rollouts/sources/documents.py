@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -21,6 +22,8 @@ _MOST_VALUES = 2_000_000
 _DEEPEST = 200
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**64 - 1
 _WHOLE = 1e15
+_MARK = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -76,13 +79,27 @@ def read_mapping(text: str, where: str) -> Obj:
 
 
 def _documents(text: str, where: str) -> list[Any]:
-    documents = _read(text, where)
+    documents = [document for part, line in _parts(text) for document in _read(part, where, line)]
     for document in documents:
         _weigh(document, {}, where)
     return [_plain(document, where) for document in documents]
 
 
-def _read(text: str, where: str) -> list[Any]:
+def _parts(text: str) -> Iterator[tuple[str, int]]:
+    """Yield a text in parts of one document each, with the line that it begins in.
+
+    One after the other, a reader written in C holds the interpreter for a moment only, however long the text is.
+    """
+    marks = [] if _DIRECTIVE.search(text) else [found.start() for found in _MARK.finditer(text)]
+    line = 0
+    for start, end in pairwise([0, *marks, len(text)]):
+        part = text[start:end]
+        if part.strip():
+            yield part, line
+        line += part.count("\n")
+
+
+def _read(text: str, where: str, first_line: int) -> list[Any]:
     if text.lstrip()[:1] in ("{", "["):
         try:
             return [orjson.loads(text)]
@@ -92,7 +109,7 @@ def _read(text: str, where: str) -> list[Any]:
         return list(yaml.load_all(text, Loader=_ManifestLoader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        line = f" (line {mark.line + 1})" if mark else ""
+        line = f" (line {first_line + mark.line + 1})" if mark else ""
         raise SourceProblem(CHART_ERROR, f"{where} is not valid YAML{line}") from error
 
 

@@ -10,10 +10,10 @@ import msgspec
 import orjson
 import yaml
 
-_Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+from hanse.rollouts.sources.skimming import Skimming
 
 
-class IndexProblem(ValueError):
+class IndexProblem(Exception):
     """Why a text is no index; a part of a sentence."""
 
 
@@ -41,13 +41,15 @@ _decoder = msgspec.json.Decoder(dict[str, tuple[Entry, ...]])
 
 def parse_index(text: bytes) -> Index:
     """Read an index.yaml, which may be JSON; raises IndexProblem."""
-    document = _document(text)
-    if not isinstance(document, dict) or not document.get("apiVersion"):
-        raise IndexProblem("it has no apiVersion, so it is no index of charts")
-    charts = document.get("entries") or {}
-    if not isinstance(charts, dict):
-        raise IndexProblem("its entries are not a mapping")
-    return Index({str(name): _entries(each) for name, each in charts.items() if isinstance(each, list)})
+    if text.lstrip()[:1] == b"{":
+        try:
+            return _index(orjson.loads(text))
+        except orjson.JSONDecodeError:
+            pass  # YAML may begin so too
+    try:
+        return _index(Skimming(text).document())
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise IndexProblem("it is not valid YAML") from error
 
 
 def pack_index(index: Index) -> bytes:
@@ -63,17 +65,13 @@ def unpack_index(kept: bytes) -> Index | None:
         return None
 
 
-def _document(text: bytes) -> Any:
-    if text.lstrip()[:1] == b"{":
-        try:
-            return orjson.loads(text)
-        except orjson.JSONDecodeError:
-            pass  # YAML may begin so too
-    try:
-        # Every scalar is a text here: a version 1.10 must not become a number.
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - makes nothing but texts, lists and mappings
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise IndexProblem("it is not valid YAML") from error
+def _index(document: Any) -> Index:
+    if not isinstance(document, dict) or not document.get("apiVersion"):
+        raise IndexProblem("it has no apiVersion, so it is no index of charts")
+    charts = document.get("entries") or {}
+    if not isinstance(charts, dict):
+        raise IndexProblem("its entries are not a mapping")
+    return Index({str(name): _entries(each) for name, each in charts.items() if isinstance(each, list)})
 
 
 def _entries(listed: list[Any]) -> tuple[Entry, ...]:

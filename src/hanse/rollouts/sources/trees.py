@@ -148,15 +148,15 @@ def _gunzip(archive: bytes, room: _Room, where: str) -> bytes:
     """Return what is packed, block by block: a small archive may unfold into far more than fits into memory."""
     unzip = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     unpacked = bytearray()
-    rest = archive
     try:
-        while not unzip.eof:
-            block = unzip.decompress(rest, _BLOCK)
-            rest = unzip.unconsumed_tail
-            if not block and not rest:
-                break
-            room.take(len(block))
-            unpacked += block
+        for start in range(0, len(archive), _BLOCK):
+            rest = archive[start : start + _BLOCK]
+            while rest and not unzip.eof:
+                block = unzip.decompress(rest, _BLOCK)
+                rest = unzip.unconsumed_tail
+                room.take(len(block))
+                unpacked += block
+        unpacked += unzip.flush()
     except zlib.error as error:
         raise SourceProblem(CHART_ERROR, f"{where} is not a whole tar.gz archive") from error
     if not unzip.eof:

@@ -13,11 +13,12 @@ from typing import Any
 
 from hanse.api.cluster_kind import CLUSTER_CRD
 from hanse.api.clusters import CLUSTERS
-from hanse.api.pieces import PIECE_CRD
+from hanse.api.pieces import PIECE_CRD, RENDERING_ANNOTATION
 from hanse.api.shipper.definitions import SHIPPER_CRDS
 from hanse.api.shipper.kinds import (
     APPLICATIONS,
     CAPACITY_TARGETS,
+    CLUSTERS_ANNOTATION,
     INSTALLATION_TARGETS,
     RELEASES,
     ROLLOUT_BLOCKS,
@@ -36,6 +37,7 @@ from hanse.kube.transport import Request, Response, Stream, Transport
 from hanse.rollouts.environment import Environment
 from hanse.rollouts.execution import Answer
 from hanse.rollouts.releases import ReleaseController
+from hanse.rollouts.releases import manifests as manifests_of
 from hanse.rollouts.shelf import Shelf
 
 ADMINISTRATOR = Identity("admin", ("system:masters",))
@@ -241,6 +243,28 @@ class Stage:
         await self.host.create(RELEASES, obj)
         return name
 
+    async def stands(self, generation: int, target_step: int, share: int, *, complete: bool, **asked: Any) -> str:
+        """Have a release as it is once it has so much capacity and traffic everywhere; for before the controller runs."""
+        name = await self.release(generation, target_step, **asked)
+        clusters = [each["metadata"]["name"] for each in (await self.host.list(CLUSTERS)).items]
+        await self.annotate(name, **{CLUSTERS_ANNOTATION.replace("/", "__"): ",".join(clusters)})
+        release = await self.host.get(RELEASES, name, "default")
+        capacity = manifests_of.capacity(release, clusters, 3, dict.fromkeys(clusters, share))
+        traffic = manifests_of.traffic(release, clusters, dict.fromkeys(clusters, share))
+        said = {RENDERING_ANNOTATION: "digest", manifests_of.REPLICAS_ANNOTATION: "3"}
+        spec = {"clusters": clusters, "canOverride": False, "values": {}}
+        installation = {**capacity, "kind": "InstallationTarget", "spec": spec}
+        installation["metadata"] = {**capacity["metadata"], "annotations": said}
+        for kind, target in (("it", installation), ("ct", capacity), ("tt", traffic)):
+            await self.host.create(TARGETS[kind], target)
+        await self.shows(name, "it", "ct", "tt")
+        named = release["spec"]["environment"]["strategy"]["steps"][target_step]["name"]
+        status: Obj = {"achievedStep": {"step": target_step, "name": named}}
+        if complete:
+            status["conditions"] = [{"type": "Complete", "status": "True", "reason": "", "message": ""}]
+        await self.host.patch(RELEASES, name, {"status": status}, "default", subresource="status")
+        return name
+
     async def go_to(self, name: str, target_step: int) -> None:
         await self.host.patch(RELEASES, name, {"spec": {"targetStep": target_step}}, "default")
 
@@ -322,8 +346,8 @@ def _ready(well: bool) -> Obj:
 
 
 @asynccontextmanager
-async def stage(*clusters: str) -> AsyncIterator[Stage]:
-    """Open a host with these clusters of the region `local`, and run the controller."""
+async def stage(*clusters: str, start: bool = True) -> AsyncIterator[Stage]:
+    """Open a host with these clusters of the region `local`, and run the controller unless it is started later."""
     runtime = SeededRuntime(0)
     server = await ApiServer.open(name="host", storage=MemoryStorage(), runtime=runtime)
     opened = Stage(server, runtime)
@@ -333,7 +357,8 @@ async def stage(*clusters: str) -> AsyncIterator[Stage]:
         await opened.application()
         for name in clusters:
             await opened.cluster(name)
-        opened.start()
+        if start:
+            opened.start()
         yield opened
     finally:
         await opened.kill()

@@ -13,20 +13,15 @@ TWO = {"clusterRequirements": {"regions": [{"name": "local", "replicas": 2}]}}
 
 async def at_half(here, **asked):
     """Have a complete release and a contender that shares capacity and traffic with it."""
-    old = await here.release(**STEPS, **asked)
-    await here.complete(old, 2)
-    new = await here.release(1, **STEPS, **asked)
+    old = await here.stands(0, 2, 50, complete=True, **STEPS, **asked)
+    new = await here.stands(1, 1, 50, complete=False, **STEPS, **asked)
+    here.start()
     await here.quiet()
-    await here.go_to(new, 1)
-    for name, kind in ((new, "it"), (new, "ct"), (new, "tt"), (old, "tt"), (old, "ct")):
-        await here.shows(name, kind)
-        await here.quiet()
-    assert set((await here.percents(old)).values()) == set((await here.percents(new)).values()) == {50}
     return old, new
 
 
 async def test_an_aborted_contender_stays_until_the_release_before_it_is_back():
-    async with stage("kind-app") as here:
+    async with stage("kind-app", start=False) as here:
         old, new = await at_half(here)
         await here.host.delete(RELEASES, new, "default")
         await here.quiet()
@@ -45,7 +40,7 @@ async def test_an_aborted_contender_stays_until_the_release_before_it_is_back():
 
 
 async def test_clusters_that_cannot_be_reached_are_not_waited_for_but_the_others_get_their_traffic_back():
-    async with stage("a", "b") as here:
+    async with stage("a", "b", start=False) as here:
         old, new = await at_half(here, **TWO)
         await here.cluster_is("b", ready=False)
         await here.host.delete(RELEASES, new, "default")
@@ -61,7 +56,7 @@ async def test_clusters_that_cannot_be_reached_are_not_waited_for_but_the_others
 
 
 async def test_18_an_unfinished_release_between_two_others_stays_until_the_incumbent_is_back():
-    async with stage("kind-app") as here:
+    async with stage("kind-app", start=False) as here:
         old, middle = await at_half(here)
         newest = await here.release(2, **STEPS)
         await here.host.delete(RELEASES, middle, "default")
@@ -79,18 +74,15 @@ async def test_18_an_unfinished_release_between_two_others_stays_until_the_incum
 
 async def contending(here):
     """Have a complete release, and one that was just begun."""
-    old = await here.release()
-    await here.complete(old)
-    new = await here.release(1)
+    old = await here.stands(0, 1, 100, complete=True)
+    new = await here.stands(1, 0, 1, complete=False)
+    here.start()
     await here.quiet()
-    await here.shows(new, "it")
-    await here.quiet()
-    assert await here.percents(new) == {"kind-app": 1}
     return old, new
 
 
 async def test_nobody_waits_for_what_nobody_takes_the_place_of():
-    async with stage("kind-app") as here:
+    async with stage("kind-app", start=False) as here:
         old, new = await contending(here)
         await here.host.delete(RELEASES, old, "default")
         await here.quiet()
@@ -102,7 +94,7 @@ async def test_nobody_waits_for_what_nobody_takes_the_place_of():
 
 
 async def test_the_releases_of_an_application_that_is_deleted_go_at_once():
-    async with stage("kind-app") as here:
+    async with stage("kind-app", start=False) as here:
         old, new = await contending(here)
         held = {"metadata": {"finalizers": ["example.com/mine"]}}
         await here.host.patch(APPLICATIONS, "app", held, "default")

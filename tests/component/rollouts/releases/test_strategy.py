@@ -66,9 +66,9 @@ async def test_5_to_7_staging_and_full_on_of_the_first_release():
 
 
 async def test_10_24_and_25_forward_the_incumbent_gives_last_and_backward_it_gets_first():
-    async with stage("kind-app") as here:
-        old = await here.release()
-        await here.complete(old)
+    async with stage("kind-app", start=False) as here:
+        old = await here.stands(0, 1, 100, complete=True)
+        here.start()
         new = await here.release(1)
         await here.quiet()
         for kinds in ("it", "ct", "tt"):
@@ -136,9 +136,9 @@ async def test_29_a_cluster_that_is_not_ready_holds_up_the_step_and_is_named():
 
 
 async def test_30_31_and_33_steps_that_make_no_sense_are_said_and_nothing_is_given():
-    async with stage("kind-app") as here:
-        old = await here.release()
-        await here.complete(old)
+    async with stage("kind-app", start=False) as here:
+        old = await here.stands(0, 1, 100, complete=True)
+        here.start()
         new = await here.release(1, 2)
         await here.quiet()
         beyond = await here.condition(new, "StrategyExecuted"), await here.condition(old, "StrategyExecuted")
@@ -219,9 +219,9 @@ CHECKED = {**STAGING, "checks": [{"name": "errors", "http": {"url": "https://sho
 
 @pytest.mark.parametrize("remedy", ["Pause", "Abort", "Rollback"])
 async def test_a_check_that_fails_brings_about_what_the_strategy_says(remedy):
-    async with stage("kind-app") as here:
-        old = await here.release()
-        await here.complete(old)
+    async with stage("kind-app", start=False) as here:
+        old = await here.stands(0, 1, 100, complete=True)
+        here.start()
         asked = {"strategy": {"steps": [CHECKED, FULL_ON], "onFailure": remedy}}
         await here.host.patch(APPLICATIONS, "app", {"spec": {"template": asked}}, "default")
         new = await here.release(1, **asked)

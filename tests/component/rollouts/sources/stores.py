@@ -164,14 +164,14 @@ class RegistryStub:
 
 
 @asynccontextmanager
-async def served(store):
+async def served(store, tls=None):
     """Serve a store on loopback."""
     runner = web.ServerRunner(web.Server(store.answer), shutdown_timeout=0.01)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
     await site.start()
     port = site._server.sockets[0].getsockname()[1]
-    store.url, store.host = f"http://127.0.0.1:{port}/charts", f"127.0.0.1:{port}"
+    store.url, store.host = f"{'https' if tls else 'http'}://127.0.0.1:{port}/charts", f"127.0.0.1:{port}"
     try:
         yield store
     finally:

@@ -1,6 +1,7 @@
 """Charts of an HTTP repository and of a registry, both on loopback."""
 
 import gzip
+import ssl
 from contextlib import asynccontextmanager
 
 import pytest
@@ -13,6 +14,7 @@ from hanse.rollouts.sources.cache import ChartCache
 from hanse.rollouts.sources.downloads import Downloads
 from hanse.rollouts.sources.registry import Registry
 from hanse.rollouts.sources.repository import Repository
+from tests.component.kube.servers import Authority
 from tests.component.rollouts.sources.stores import RegistryStub, Store, packed_chart, served, status
 
 pytestmark = pytest.mark.timeout(60)
@@ -204,6 +206,16 @@ async def test_nobody_listens_where_the_repository_should_be(store, tmp_path):
         assert (await problem_of(repository.resolve(wanted())))[1].startswith(
             "failed to get chart repo index and there is no index in cache: http://127.0.0.1:1/charts: no connection ("
         )
+
+
+async def test_a_repository_whose_certificate_nobody_vouches_for_is_not_asked(tmp_path):
+    pair = Authority().issue(hosts=["127.0.0.1"])
+    (tmp_path / "pem").write_bytes(pair.certificate + pair.key)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(tmp_path / "pem")
+    async with served(Store(), tls) as store, fetching(Repository, store.url, tmp_path) as repository:
+        assert (await problem_of(repository.resolve(wanted())))[1].endswith(": its certificate is not trusted")
+        assert store.asked == []
 
 
 async def test_tags_of_a_registry_are_versions(stub, tmp_path):

@@ -9,7 +9,7 @@ from hanse.apiserver import ApiServer, MemoryStorage
 from hanse.clusters.member import Member
 from hanse.kube.client import Client
 from hanse.kube.errors import Forbidden, NotFound
-from hanse.kube.manifest import Key, labels_of, name_of
+from hanse.kube.manifest import Key, annotations_of, labels_of, name_of
 from hanse.kube.resources import ENDPOINT_SLICES, PODS
 from hanse.kube.runtime import SeededRuntime
 from hanse.rollouts.targets.member_traffic import MemberTraffic
@@ -65,6 +65,11 @@ class Place:
         found = (await self.client.list(PODS, "default")).items
         return [name_of(pod) for pod in found if labels_of(pod).get("shipper-traffic-status") == "enabled"]
 
+    async def costs(self):
+        found = (await self.client.list(PODS, "default")).items
+        key = "controller.kubernetes.io/pod-deletion-cost"
+        return {name_of(pod): annotations_of(pod)[key] for pod in found if key in annotations_of(pod)}
+
     async def settle(self):
         await self.runtime.sleep(1.0)
 
@@ -104,6 +109,24 @@ async def test_pods_that_run_or_will_are_labelled_and_nothing_else_of_a_member_i
         await here.pod("c")
         await here.settle()
         assert await here.enabled() == ["a", "b"]
+
+
+async def test_a_pod_that_receives_traffic_is_the_last_to_go_when_its_release_is_made_smaller():
+    async with place() as here:
+        await here.pod("a")
+        await here.pod("b")
+        await here.endpoints("web-0", a=True, b=True)
+        await here.settle()
+        assert await here.costs() == {"a": "1", "b": "1"}
+
+        await here.pod("other", release="web-0", **{"shipper-traffic-status": "enabled"})
+        await here.pod("another", release="web-0", **{"shipper-traffic-status": "enabled"})
+        await here.endpoints("web-0", a=True, b=True, other=True, another=True)
+        here.weights = {"web-1": 0, "web-0": 1}
+        here.side.enqueue(APP)
+        await here.settle()
+        assert await here.enabled() == ["another", "other"]
+        assert await here.costs() == {}
 
 
 async def test_a_pod_of_two_address_families_counts_once_and_is_ready_by_either():

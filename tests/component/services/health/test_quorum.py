@@ -5,7 +5,7 @@ from functools import partial
 from hanse.api.federation import HealthSettings
 from hanse.api.health_reports import HEALTH_CHECK_ANNOTATION, HEALTH_REPORTS, HOST_CHECKER, cluster_checker
 from hanse.api.names import SYSTEM_NAMESPACE
-from hanse.api.service_addresses import SERVICE_ADDRESSES
+from hanse.api.service_addresses import MIXED_LABEL, SERVICE_ADDRESSES
 from hanse.kube.manifest import Key
 from hanse.kube.resources import EVENTS, LEASES, SERVICES
 from hanse.kube.runtime import SeededRuntime
@@ -96,6 +96,15 @@ async def test_a_dead_address_is_out_within_the_bound_and_each_checker_writes_on
     assert answer(world) == {"c0", "c2", "c3"}
     assert len(noteworthy(world)) - before == len(world.vantages)
     await comes_back(world)
+    await what_is_mixed_from_others_is_not_probed(world)
+
+
+async def what_is_mixed_from_others_is_not_probed(world):
+    """The addresses of releases are probed where they come from."""
+    metadata = {"labels": {MIXED_LABEL: "true"}}
+    await world.host.patch(SERVICE_ADDRESSES, WEB.name, {"metadata": metadata}, WEB.namespace)
+    await world.runtime.sleep(2)
+    assert (await world.host.list(HEALTH_REPORTS, SYSTEM_NAMESPACE)).items == []
 
 
 async def comes_back(world):

@@ -10,17 +10,22 @@ strategies whose weights have the same sum in every step, in which the contender
 gains from one step to the next; others pass through pairs of their own making on the way.
 
 Pods that a fault took are counted as if they were there: no executor gives those back.
+
+What is taken for granted: a TrafficTarget is Ready in a member only when its present weight is carried out there. Where
+it says so because the number of pods happens to be right already, the properties do not hold. The same goes for what
+was seen of a member before the control plane's own last write there: a weight that went from 25 to 0 and back would be
+called Ready while the member still has 0. The controllers of targets have to know both. Pods in traffic follow at once
+the weights that are carried out; how labels move from pod to pod is not part of this world.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hanse.kube.manifest import Key, Obj
-from hanse.kube.selectors import LabelSelector
-from hanse.rollouts.environment import Pair, Step, Strategy, Wave
+from hanse.rollouts.environment import Pair, Step, Strategy
 from hanse.rollouts.execution import (
     Achieved,
     ClusterFacts,
@@ -30,6 +35,8 @@ from hanse.rollouts.execution import (
     TargetView,
 )
 from hanse.rollouts.execution.waves import groups_of
+from tests.unit.rollouts.execution.drawing import draw_strategy
+from tests.unit.rollouts.execution.members import Member, Share, aim, in_traffic, pods_of, promise
 
 Executor = Callable[..., Execution]
 
@@ -104,51 +111,6 @@ class Release:
             paused=self.paused,
             progress=self.progress,
         )
-
-
-@dataclass
-class Share:
-    """What a member has of one release."""
-
-    percent: int = 0
-    weight: int = 0
-    pods: int = 0
-    ready: int = 0
-    # Ready pods that a fault took.
-    lost: int = 0
-
-
-@dataclass
-class Member:
-    """A cluster, and what the host saw of it last."""
-
-    reachable: bool = True
-    shares: dict[int, Share] = field(default_factory=dict)
-    seen: dict[int, Share] = field(default_factory=dict)
-    seen_reachable: bool = True
-
-
-def in_traffic(shares: dict[int, Share], number: int, weights: dict[int, int], *, healed: bool) -> int:
-    """Count a release's ready pods that clients are led to; `healed` counts those that a fault took."""
-    share = shares[number]
-    return min(share.ready + (share.lost if healed else 0), aim(shares, number, weights))
-
-
-def aim(shares: dict[int, Share], number: int, weights: dict[int, int]) -> int:
-    """Return how many pods of a release are to be in traffic."""
-    everything, total = sum(share.pods for share in shares.values()), sum(weights.values())
-    return min(shares[number].pods, -(-everything * weights[number] // total)) if total else 0
-
-
-def promise(step: Step, old: int, new: int) -> int:
-    """Return how many pods of both releases are in traffic in a member when a step is achieved."""
-    shares = {0: Share(pods=_pods(old, step.capacity.incumbent)), 1: Share(pods=_pods(new, step.capacity.contender))}
-    weights = {0: step.traffic.incumbent, 1: step.traffic.contender}
-    return sum(aim(shares, number, weights) for number in shares)
-
-
-def _pods(total: int, percent: int) -> int:
-    return -(-total * percent // 100)
 
 
 class World:
@@ -237,15 +199,17 @@ class World:
             if name not in release.clusters:
                 continue
             share = member.shares.setdefault(release.number, Share())
+            before = share.percent, share.weight
             if self.chance.random() < 0.85:
                 share.percent = release.capacity.wanted[name]
-                share.pods = _pods(release.total, share.percent)
+                share.pods = pods_of(release.total, share.percent)
                 share.ready, share.lost = (
                     min(share.ready, share.pods),
                     min(share.lost, max(0, share.pods - share.ready)),
                 )
             if self.chance.random() < 0.85:
                 share.weight = release.traffic.wanted[name]
+            share.written += before != (share.percent, share.weight)
             missing = share.pods - share.ready - share.lost
             share.ready += missing if self.calm or self.chance.random() < 0.7 else self.chance.randint(0, missing)
             if self.calm or self.chance.random() < 0.3:
@@ -254,10 +218,7 @@ class World:
     def _see(self, _name: str, member: Member) -> None:
         member.seen_reachable = member.reachable
         if member.reachable:
-            member.seen = {
-                number: Share(each.percent, each.weight, each.pods, each.ready)
-                for number, each in member.shares.items()
-            }
+            member.seen = {number: replace(share) for number, share in member.shares.items()}
 
     def _report(self, release: Release, kind: str) -> None:
         target: Target = getattr(release, kind)
@@ -271,10 +232,10 @@ class World:
     def _ready(self, release: Release, kind: str, name: str) -> bool:
         member = self.members[name]
         share = member.seen.get(release.number)
-        if share is None or not member.seen_reachable:
+        if share is None or not member.seen_reachable or share.written < member.shares[release.number].written:
             return False
         if kind == "capacity":
-            wanted = _pods(release.total, release.capacity.wanted[name])
+            wanted = pods_of(release.total, release.capacity.wanted[name])
             return share.pods == wanted == share.ready
         known = {each.number: each.traffic.wanted.get(name, 0) for each in [*self.releases, *self.leaving]}
         shares = {number: each for number, each in member.seen.items() if number in known}
@@ -337,7 +298,7 @@ class World:
             self.head.target_step = len(self.head.strategy.steps) - 1
         release = Release(
             self.made,
-            _strategy(self.chance, orderly=self.orderly),
+            draw_strategy(self.chance, orderly=self.orderly),
             self.chance.choice((1, 3, 10)),
             MEMBERS if self.chance.random() < 0.8 else MEMBERS[:2],
         )
@@ -445,7 +406,7 @@ class World:
             share = self.members[each].shares.get(other.number, Share())
             if other.capacity.wanted[each] < pair_of(head.step.capacity):
                 raise Broken(f"{release.number} is lowered in {name} before {other.number} is asked for in {each}")
-            if share.ready + share.lost < _pods(other.total, pair_of(head.step.capacity)):
+            if share.ready + share.lost < pods_of(other.total, pair_of(head.step.capacity)):
                 raise Broken(f"{release.number} is lowered in {name} before {other.number} is ready in {each}")
             if share.weight < pair_of(head.step.traffic):
                 raise Broken(f"{release.number} is lowered in {name} before {other.number} has its traffic in {each}")
@@ -485,9 +446,9 @@ class World:
                 self._look()
             self.now += 30.0
             self._sync()
-            execution = self._executed(len(self.releases) - 1)
             after = self.patches, self.head.target_step, len(self.leaving), self.head.achieved
-            if before == after and _is_done(execution) and execution.look_again is None:
+            executions = [self._executed(index) for index in range(len(self.releases))]
+            if before == after and all(map(_is_done, executions)) and executions[-1].look_again is None:
                 return
         raise Broken("it never becomes quiet")
 
@@ -519,32 +480,4 @@ def _full(release: Release) -> bool:
     return all(
         target.view().current and target.view().whole and set(target.wanted.values()) == {value}
         for target, value in ((release.capacity, last.capacity.contender), (release.traffic, last.traffic.contender))
-    )
-
-
-def _strategy(chance: random.Random, *, orderly: bool) -> Strategy:
-    """Draw a strategy that ends with everything for the contender; an orderly one never goes back by itself."""
-    count = chance.randint(0, 3)
-    draw = lambda: [chance.choice((0, 1, 10, 25, 50, 75, 100)) for _ in range(count)]  # noqa: E731
-    given, taken, weights = draw(), draw(), draw()
-    if orderly:
-        given, taken, weights = sorted(given), sorted(taken, reverse=True), sorted(weights)
-    others = [100 - weight for weight in weights] if orderly else draw()
-    pause = chance.choice((None, None, 20.0))
-    steps = [
-        Step(f"step {index}", Pair(taken[index], given[index]), Pair(others[index], weights[index]), pause)
-        for index in range(count)
-    ]
-    return Strategy((*steps, Step("full on", Pair(0, 100), Pair(0, 100))), _waves(chance))
-
-
-def _waves(chance: random.Random) -> tuple[Wave, ...]:
-    pause = chance.choice((0.0, 10.0))
-    return chance.choice(
-        (
-            (),
-            (),
-            (Wave("canary", selector=LabelSelector.from_labels({"tier": "canary"}), pause_seconds=pause),),
-            (Wave("south", regions=("south",)), Wave("b", clusters=("b",), pause_seconds=pause), Wave("rest")),
-        )
     )

@@ -11,6 +11,9 @@ from hanse.rollouts.environment import Check
 from hanse.rollouts.execution import Outcome, asking
 from hanse.rollouts.execution.asking import HttpAsker
 
+# Whoever hangs does so until then.
+END = web.AppKey("end", asyncio.Event)
+
 
 async def _answer(request: web.Request) -> web.StreamResponse:
     match request.path:
@@ -23,7 +26,7 @@ async def _answer(request: web.Request) -> web.StreamResponse:
             request.transport.close()
             return web.Response()
         case "/hangs":
-            await asyncio.Event().wait()
+            await request.app[END].wait()
             return web.Response()
         case "/large":
             return web.Response(body=b"x" * (asking.ANSWER_LIMIT_BYTES + 1))
@@ -36,11 +39,13 @@ async def _answer(request: web.Request) -> web.StreamResponse:
 @pytest.fixture
 async def address() -> AsyncIterator[str]:
     application = web.Application()
+    application[END] = asyncio.Event()
     application.router.add_get("/{path:.*}", _answer)
-    runner = web.AppRunner(application, shutdown_timeout=0.0)
+    runner = web.AppRunner(application)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    application[END].set()
     await runner.cleanup()
 
 

@@ -238,6 +238,12 @@ class TestFollowing:
         assert patched(driven) == [("old", "capacity", {A: 0})]
         assert patched(held) == []
 
+    def test_an_old_one_goes_even_if_somebody_had_stepped_its_successor_back_and_then_replaced_it(self):
+        back = replace(old((0, 0)), key=old().key._replace(name="between"), target_step=0, achieved=None)
+
+        assert patched(run(old((100, 0)), successor=back, head=self.done)) == [("old", "capacity", {A: 0})]
+        assert patched(run(old((100, 0)), successor=back, head=replace(self.done, traffic=target(0)))) == []
+
     def test_it_reports_as_a_contender_and_keeps_its_own_last_step(self):
         stale = ({"type": "IncumbentAchievedCapacity", "status": "True", "step": 0},)
 

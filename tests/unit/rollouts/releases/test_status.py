@@ -3,7 +3,7 @@
 from hanse.rollouts.blocks.standing import Blocked
 from hanse.rollouts.execution import Achieved, Execution
 from hanse.rollouts.releases.choosing import Unscheduled
-from hanse.rollouts.releases.status import Findings, happenings, next_status
+from hanse.rollouts.releases.status import Findings, happenings, means_the_same, next_status
 
 NOW, LATER = "2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z"
 STATE = {"waitingForInstallation": "True"}
@@ -57,6 +57,16 @@ def test_a_strategy_that_cannot_be_executed_is_said_and_complete_stays():
     assert conditions(then)["StrategyExecuted"] == ("False", "StrategyExecutionFailed", "no step 2")
     assert conditions(then)["Complete"] == ("True", "", "")
     assert (then["progress"], then["strategy"]) == ({"step": 1}, status["strategy"])
+
+
+def test_words_alone_are_told_apart_from_what_they_are_about():
+    def said(message="a", status="False", waits_for="b", step=0):
+        stage = {"type": "ContenderAchievedCapacity", "status": status, "message": message}
+        progress = {"waitsFor": waits_for, "step": step}
+        return {"conditions": [], "strategy": {"conditions": [stage], "state": {}}, "progress": progress}
+
+    assert means_the_same(said(), said(message="c", waits_for="d"))
+    assert not any(means_the_same(said(), other) for other in (said(status="True"), said(step=1), {}))
 
 
 def test_events_tell_of_steps_states_and_conditions():

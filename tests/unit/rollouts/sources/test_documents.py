@@ -53,6 +53,27 @@ def test_documents_are_read_one_by_one_and_empty_ones_are_passed_over():
     assert len(read_documents(text, "file")) == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("--- {apiVersion: v1, kind: A}\n---\n{apiVersion: v1, kind: B}", ["A", "B"]),
+        ('{"apiVersion": "v1", "kind": "A"}\n---\n{"apiVersion":\t"v1", "kind": "B"}', ["A", "B"]),
+        ("%YAML 1.1\n---\napiVersion: v1\nkind: A\n...\n%YAML 1.1\n---\napiVersion: v1\nkind: B\n", ["A", "B"]),
+        ("apiVersion: v1\nkind: A\ntext: |\n  ---\n  x\nother: '\n  --- '\n", ["A"]),
+        ("apiVersion: v1\nkind: A\n---x: 1\n", ["A"]),
+        ("apiVersion: v1\r\nkind: A\r\n---\r\napiVersion: v1\r\nkind: B\r\n", ["A", "B"]),
+        ("\ufeffapiVersion: v1\nkind: A\n", ["A"]),
+    ],
+)
+def test_documents_end_where_yaml_says(text, values):
+    assert [obj["kind"] for obj in read_documents(text, "file")] == values
+
+
+def test_a_mistake_is_found_in_its_line_of_the_whole_text():
+    with pytest.raises(SourceProblem, match=r"file is not valid YAML \(line 5\)"):
+        read_documents(f"{HEAD}---\n{HEAD}a: [}}\n".replace("kind: ConfigMap\na", "a"), "file")
+
+
 def test_json_is_read_even_where_yaml_would_not():
     assert read_documents('{"apiVersion":\t"v1",\t"kind": "Pod"}', "file") == [{"apiVersion": "v1", "kind": "Pod"}]
 

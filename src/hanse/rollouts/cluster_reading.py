@@ -1,0 +1,76 @@
+"""What a release has in each of its clusters, as its targets tell of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hanse.api.shipper.kinds import CLUSTERS_ANNOTATION
+from hanse.kube.conditions import is_true
+from hanse.kube.manifest import Obj, annotations_of, dig
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """A release's three targets, None where one does not exist."""
+
+    installation: Obj | None = None
+    capacity: Obj | None = None
+    traffic: Obj | None = None
+
+
+NO_TARGETS = Targets()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReading:
+    """What a release has in one cluster: pods available of those wanted, traffic, and what is wrong."""
+
+    name: str
+    available: int = 0
+    desired: int = 0
+    percent: int = 0
+    achieved_percent: int = 0
+    weight: int = 0
+    achieved_weight: int = 0
+    installed: bool = False
+    sad_pods: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def clusters_of(release: Obj, targets: Targets) -> tuple[ClusterReading, ...]:
+    """Return what a release has in each of its clusters, in order of name."""
+    chosen = [name for name in annotations_of(release).get(CLUSTERS_ANNOTATION, "").split(",") if name]
+    named = {name for kind in ("capacity", "traffic") for name in _entries(getattr(targets, kind), "spec")}
+    return tuple(_cluster(name, targets) for name in sorted({*chosen, *named}))
+
+
+def _cluster(name: str, targets: Targets) -> ClusterReading:
+    wanted, shown = _entries(targets.capacity, "spec").get(name, {}), _entries(targets.capacity, "status").get(name, {})
+    weighted, led = _entries(targets.traffic, "spec").get(name, {}), _entries(targets.traffic, "status").get(name, {})
+    installed = _entries(targets.installation, "status").get(name, {})
+    percent, total = int(wanted.get("percent") or 0), int(wanted.get("totalReplicaCount") or 0)
+    return ClusterReading(
+        name=name,
+        available=int(shown.get("availableReplicas") or 0),
+        desired=-(-total * percent // 100),
+        percent=percent,
+        achieved_percent=int(shown.get("achievedPercent") or 0),
+        weight=int(weighted.get("weight") or 0),
+        achieved_weight=int(led.get("achievedTraffic") or 0),
+        installed=is_true(installed.get("conditions"), "Ready"),
+        sad_pods=tuple(str(pod.get("name", "")) for pod in shown.get("sadPods") or ()),
+        problems=tuple(dict.fromkeys(_problems(installed, shown, led))),
+    )
+
+
+def _entries(target: Obj | None, part: str) -> dict[str, Obj]:
+    entries = dig(target, part, "clusters", default=[]) if target is not None else []
+    return {entry["name"]: entry for entry in entries if isinstance(entry, dict)}
+
+
+def _problems(*entries: Obj) -> Iterable[str]:
+    for entry in entries:
+        for found in entry.get("conditions") or ():
+            if found.get("status") == "False":
+                yield ": ".join(str(part) for part in (found.get("reason"), found.get("message")) if part)
