@@ -57,9 +57,7 @@ async def watched(cluster):
         await asyncio.gather(looking, return_exceptions=True)
 
 
-async def test_clients_are_led_to_enough_pods_forward_back_and_through_an_abort_while_the_control_plane_dies(
-    federation,
-):
+async def test_clients_are_led_to_enough_pods_forward_back_through_a_crash_and_an_abort(federation):
     await asyncio.to_thread(federation.put_in, REGION)
     async with federation.people("careful") as (people, cluster):
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": people.namespace}}

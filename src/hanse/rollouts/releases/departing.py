@@ -58,10 +58,10 @@ def farewell(
         return GOES
     told = f"it goes once release {heir.key.name} has its capacity and traffic back in"
     wanted = full if heir.key == head.key else _left_over(head)
-    return Farewell(
-        patches=() if frozen else _raised(heir, wanted, reachable),
-        waits_for=f"{told} {', '.join(lacking or heir.clusters)}",
-    )
+    where = ", ".join(lacking or heir.clusters)
+    if frozen:
+        return Farewell(waits_for=f"{told} {where}; that is paused or blocked")
+    return Farewell(patches=_raised(heir, wanted, reachable), waits_for=f"{told} {where}")
 
 
 def _has_anything(release: ReleaseView) -> bool:

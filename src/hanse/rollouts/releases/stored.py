@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hanse.api.clusters import words_of
 from hanse.api.shipper.kinds import CLUSTERS_ANNOTATION
 from hanse.kube.manifest import Key, Obj, annotations_of, is_deleting, key_of
+from hanse.rollouts.applications.releases import belongs as is_of
 from hanse.rollouts.execution import ReleaseView, view_of
 from hanse.rollouts.releases.manifests import belongs
 from hanse.rollouts.shelf import Shelf, generation_of
@@ -68,9 +69,16 @@ class Company:
         return next((release for release in self.living if generation_of(release) is None), None)
 
 
-def company(releases: Sequence[Obj]) -> Company:
-    """Divide an application's releases; `releases` are the oldest first."""
+def company(releases: Sequence[Obj], application: Obj | None) -> Company:
+    """Divide the releases of an application's name, the oldest first.
+
+    Those of an earlier application of that name are about to go, and stay out of it: they are nobody's predecessors.
+    """
     return Company(
-        tuple(release for release in releases if not is_deleting(release)),
+        tuple(
+            release
+            for release in releases
+            if not is_deleting(release) and (application is None or is_of(release, application))
+        ),
         tuple(release for release in releases if is_deleting(release)),
     )

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from hanse.api.shipper.kinds import PAUSED_ANNOTATION, ROLLOUT_FINALIZER
 from hanse.kube.conditions import is_true
-from hanse.kube.manifest import Key, Obj, annotations_of, dig, finalizers_of, is_deleting, key_of, uid_of
+from hanse.kube.manifest import Key, Obj, annotations_of, dig, finalizers_of, is_deleting, key_of
 from hanse.kube.runtime import Runtime, timestamp
+from hanse.rollouts.applications.releases import belongs as is_of
 from hanse.rollouts.blocks.standing import Blocked, standing
 from hanse.rollouts.environment import EnvironmentProblem, Remedy
 from hanse.rollouts.execution import ClusterFacts, Execution, Patch, ReleaseView, execute
@@ -110,8 +111,9 @@ class Tending:
 
     async def tend(self, application: Key, facts: dict[str, ClusterFacts]) -> float | None:
         """Do what can be done now; returns after how many seconds time alone may bring more."""
-        found = company(self._shelf.releases_of(application))
-        look = _Look(found, self._shelf.applications.get(application), facts)
+        owner = self._shelf.applications.get(application)
+        found = company(self._shelf.releases_of(application), owner)
+        look = _Look(found, owner, facts)
         self._observe(look, (*found.living, *found.leaving))
         misplaced = found.misplaced()
         if misplaced is not None:
@@ -253,10 +255,7 @@ def _conditions(release: Obj) -> list[Obj]:
 
 def _is_abandoned(release: Obj, application: Obj | None) -> bool:
     """Tell whether the application that a release is of is going or gone: then nobody takes its place."""
-    if application is None or is_deleting(application):
-        return True
-    owners = release["metadata"].get("ownerReferences") or ()
-    return bool(owners) and not any(owner.get("uid") == uid_of(application) for owner in owners)
+    return application is None or is_deleting(application) or not is_of(release, application)
 
 
 def _is_frozen(release: Obj, look: _Look) -> bool:

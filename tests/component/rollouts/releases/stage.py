@@ -244,7 +244,7 @@ class Stage:
         return name
 
     async def stands(self, generation: int, target_step: int, share: int, *, complete: bool, **asked: Any) -> str:
-        """Have a release as it is once it has so much capacity and traffic everywhere; for before the controller runs."""
+        """Have a release as it is once it has that share everywhere; for before the controller runs."""
         name = await self.release(generation, target_step, **asked)
         clusters = [each["metadata"]["name"] for each in (await self.host.list(CLUSTERS)).items]
         await self.annotate(name, **{CLUSTERS_ANNOTATION.replace("/", "__"): ",".join(clusters)})

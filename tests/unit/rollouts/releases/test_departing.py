@@ -119,6 +119,7 @@ def test_a_frozen_heir_is_given_nothing_and_still_waited_for():
     decided = decide(view("old", HALF, HALF), frozen=True)
 
     assert (decided.goes, decided.patches) == (False, ())
+    assert decided.waits_for.endswith("in a, b; that is paused or blocked")
 
 
 @pytest.mark.parametrize(

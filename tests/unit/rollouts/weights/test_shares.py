@@ -1,5 +1,7 @@
 """What each release has to give to the mixture, as the host stores it."""
 
+from typing import Any
+
 import pytest
 
 from hanse.api.pieces import piece_spec
@@ -32,6 +34,10 @@ PIECES = [piece("settings", {}, CONFIGMAPS), piece("web", SHARED), piece("web-1-
 ADDRESSES = {"ttlSeconds": 60, "clusters": []}
 
 
+def unfound(_key):
+    return None
+
+
 def stored(key):
     return {"spec": ADDRESSES} if key == Key("shop", "web-1-0-web") else None
 
@@ -41,10 +47,10 @@ def test_a_release_gives_the_addresses_of_its_own_service_and_its_weights():
     assert share_of(parts, stored) == Share("web-1-0", {"eu": 90, "us": 0}, ADDRESSES, complete=True)
 
 
-UNKNOWN = {
-    "nobody has found its addresses": (release(), PIECES, lambda _key: None, None),
+UNKNOWN: dict[str, tuple[Any, ...]] = {
+    "nobody has found its addresses": (release(), PIECES, unfound, None),
     "it has no Service of its own yet": (release(), [], stored, None),
-    "it is being deleted, and has none any more": (release(deleting=True), PIECES, lambda _key: None, {}),
+    "it is being deleted, and has none any more": (release(deleting=True), PIECES, unfound, {}),
 }
 
 
