@@ -11,6 +11,7 @@ from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, SERVICES
 from hanse.simulator.workloads.kinds import CRON_JOBS, STATEFUL_SETS
 from tests.behaviour.rollouts import achieved, condition, pods_of, rolling_out
 from tests.rollout_charts.packing import SHAPES, texts
+from tests.rollout_charts.repository import chart_repository
 from tests.simulation.rollouts.applications import FULL_ON, STAGING, strategy
 
 REGION = "east"
@@ -184,6 +185,29 @@ async def test_what_cannot_be_rendered_or_found_is_one_sentence_and_the_incumben
             await people.until(APPLICATIONS, "web", is_unresolved(missing))
         assert await pods_of(cluster, first) == (3, 3)
         assert {name_of(pod) for pod in await cluster.pods(**{"shipper-release": first})} == pods
+
+
+async def test_a_repository_that_hangs_stops_nothing_that_is_known_and_is_said_of_what_is_not(placed):
+    with chart_repository({"nginx": ("0.0.1", "0.0.2")}) as repository:
+
+        def chart_of(version, replicas):
+            template = {"name": "nginx", "version": version, "repoUrl": repository.url}
+            return {"chart": template, "values": {"replicaCount": replicas}}
+
+        async with placed.people("hanging") as (people, cluster):
+            await people.client.create(
+                NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": people.namespace}}
+            )
+            await people.apply(application("web", [FULL_ON], chart_of("0.0.1", 1)))
+            await is_active(people, "web", 0)
+            repository.hang()
+            await people.change(APPLICATIONS, "web", {"spec": {"template": chart_of("0.0.1", 2)}})
+            second = await is_active(people, "web", 1)
+            await people.change(APPLICATIONS, "web", {"spec": {"template": chart_of("0.0.2", 2)}})
+            told = await unscheduled(people, "nginx")
+            assert told["reason"] == "ChartFetchFailure"
+            assert "no answer" in told["message"]
+            assert await pods_of(cluster, second) == (2, 2)
 
 
 async def unscheduled(people, name):
