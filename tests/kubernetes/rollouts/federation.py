@@ -13,6 +13,7 @@ from pathlib import Path
 from hanse.kube import Client, Obj, Resource, SystemRuntime
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Kubeconfig
+from hanse.kube.resources import NAMESPACES
 from tests.behaviour.rollouts import CLUSTER, REPOSITORY
 from tests.behaviour.stage import Stage
 from tests.e2e.federation import HANSE, run
@@ -88,6 +89,7 @@ class RolloutFederation:
         """Give people a namespace of the federation for the length of a block, and a way to look into the cluster."""
         host, member = client_of(self.host.kubeconfig), client_of(self.member.kubeconfig)
         try:
+            await host.apply(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
             yield ByKubectl(host, namespace, self.host.kubectl), Stage(member, namespace)
         finally:
             await host.close()

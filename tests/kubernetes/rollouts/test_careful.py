@@ -5,7 +5,7 @@ from contextlib import aclosing, asynccontextmanager
 
 from hanse.api.shipper.kinds import APPLICATIONS, RELEASES
 from hanse.kube.manifest import dig, name_of
-from hanse.kube.resources import ENDPOINT_SLICES, NAMESPACES
+from hanse.kube.resources import ENDPOINT_SLICES
 from tests.behaviour.rollouts import achieved, pods_of, rolling_out
 from tests.kubernetes.rollouts.test_shapes import REGION, application, chart
 from tests.simulation.rollouts.applications import VANGUARD
@@ -60,8 +60,6 @@ async def watched(cluster):
 async def test_clients_are_led_to_enough_pods_forward_back_through_a_crash_and_an_abort(federation):
     await asyncio.to_thread(federation.put_in, REGION)
     async with federation.people("careful") as (people, cluster):
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": people.namespace}}
-        await people.client.create(NAMESPACES, namespace)
         await people.apply(application("web", VANGUARD, chart(federation, "nginx", "0.0.1", replicaCount=REPLICAS)))
         first = await release_of(people, 1)
         await go_to(people, first, 2)

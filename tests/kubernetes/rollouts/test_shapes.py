@@ -7,7 +7,7 @@ import pytest
 from hanse.api.shipper.kinds import APPLICATIONS, RELEASES
 from hanse.kube.conditions import find_condition
 from hanse.kube.manifest import dig, labels_of, name_of
-from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, SERVICES
+from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, SERVICES
 from hanse.simulator.workloads.kinds import CRON_JOBS, STATEFUL_SETS
 from tests.behaviour.rollouts import achieved, condition, pods_of, rolling_out
 from tests.rollout_charts.packing import SHAPES, texts
@@ -67,11 +67,7 @@ async def images_of(cluster, release):
 
 
 async def test_charts_of_every_shape_are_installed_upgraded_and_rolled_back(placed):
-    namespace = "shapes"
-    async with placed.people(namespace) as (people, cluster):
-        await people.client.create(
-            NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-        )
+    async with placed.people("shapes") as (people, cluster):
 
         async def live(shape):
             await people.apply(application(shape, [FULL_ON], chart(placed, shape, "0.0.1")))
@@ -111,9 +107,6 @@ async def test_a_chart_a_kustomization_and_plain_manifests_give_the_same_rollout
 async def story(federation, kind, template):
     """Lead an application from one version to the next; return what the cluster shows after every step."""
     async with federation.people(f"as-{kind}") as (people, cluster):
-        await people.client.create(
-            NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": people.namespace}}
-        )
         if kind != "chart":
             for version in ("0.0.1", "0.0.2"):
                 await people.apply(files(kind, version))
@@ -164,9 +157,6 @@ async def shown(cluster):
 
 async def test_what_cannot_be_rendered_or_found_is_one_sentence_and_the_incumbent_stays(placed):
     async with placed.people("mistakes") as (people, cluster):
-        await people.client.create(
-            NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": people.namespace}}
-        )
         await people.apply(application("web", [FULL_ON], chart(placed, "nginx", "0.0.1", replicaCount=3)))
         first = await is_active(people, "web", 0)
         pods = {name_of(pod) for pod in await cluster.pods(**{"shipper-release": first})}
@@ -195,9 +185,6 @@ async def test_a_repository_that_hangs_stops_nothing_that_is_known_and_is_said_o
             return {"chart": template, "values": {"replicaCount": replicas}}
 
         async with placed.people("hanging") as (people, cluster):
-            await people.client.create(
-                NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": people.namespace}}
-            )
             await people.apply(application("web", [FULL_ON], chart_of("0.0.1", 1)))
             await is_active(people, "web", 0)
             repository.hang()

@@ -85,7 +85,10 @@ def policies() -> tuple[Obj, ...]:
     # One by one, since a server estimates what an expression may cost by the sizes of what it looks at.
     variables = [
         {"name": "said", "expression": _said("object")},
-        {"name": "overrides", "expression": "variables.said.split(',').map(name, name.trim()).filter(name, name != '')"},
+        {
+            "name": "overrides",
+            "expression": "variables.said.split(',').map(name, name.trim()).filter(name, name != '')",
+        },
         {"name": "listed", "expression": f"params.?data[?'{LEDGER_KEY}'].orValue('').split(',')"},
         {
             "name": "unknown",

@@ -48,7 +48,7 @@ def farewell(
     """
     if head is None or heir is None or not heir.complete or not heir.strategy.steps or not _has_anything(leaving):
         return GOES
-    full = _full(heir)
+    full = _own(head) if heir.key == head.key else _full(heir)
     lacking = [name for name in heir.clusters if name in reachable and not _has(heir, name, full)]
     stranded = not any(name in reachable for name in heir.clusters)
     serves = any(name in reachable for name in leaving.clusters)
@@ -73,6 +73,14 @@ def _full(release: ReleaseView) -> _Share:
     """Return what a release has whose rollout is complete."""
     last = release.strategy.steps[-1]
     return _Share(last.capacity.contender, last.traffic.contender)
+
+
+def _own(head: ReleaseView) -> _Share:
+    """Return what the present step of the newest release gives to itself: the executor brings it there, no further."""
+    if head.target_step >= len(head.strategy.steps):
+        return _full(head)
+    step = head.strategy.steps[head.target_step]
+    return _Share(step.capacity.contender, step.traffic.contender)
 
 
 def _left_over(head: ReleaseView) -> _Share:

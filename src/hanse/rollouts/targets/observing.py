@@ -183,7 +183,9 @@ def refusal_of(name: str, cluster: Cluster | None) -> Verdict | None:
     """Say why a cluster cannot be worked with; None where it can."""
     if cluster is None:
         return not_operational(f'cluster "{name}" unknown; please check if cluster exists in management cluster')
-    return not_operational(f'cluster "{name}" cannot be used: {cluster.refusal}') if cluster.refusal else None
+    # What exactly is the matter is on the Cluster, and worded anew with every probe.
+    state = "offline" if cluster.offline else "not ready"
+    return not_operational(f'cluster "{name}" is {state}; `hanse clusters` says why') if cluster.refusal else None
 
 
 def _not_one_service(application: Key, services: list[str]) -> str:

@@ -140,3 +140,12 @@ def test_beside_a_newer_release_at_its_step_it_goes_and_not_while_that_one_lacks
     assert decide(old, head=view("head", HALF, HALF, step=1, achieved=1)).goes
     assert not decide(old, head=view("head", HALF, HALF, step=1, achieved=1, conditions=lacking)).goes
     assert not decide(old, head=view("head", HALF, HALF, step=2, achieved=1)).goes
+
+
+def test_a_heir_that_somebody_stepped_back_is_given_what_its_step_says_and_no_more():
+    stepped_back = view("old", HALF, HALF, step=1, achieved=1)
+
+    assert decide(stepped_back) == GOES
+    assert decide(view("old", numbers(25), HALF, step=1, achieved=1)).patches == (
+        Patch(Key("ns", "old"), "capacity", {"a": 50, "b": 50}),
+    )
