@@ -4,7 +4,7 @@ import pytest
 
 from hanse.simulator.virtual_time import run_virtually
 from tests.simulation.rollouts.crashing import live_through
-from tests.simulation.rollouts.scenarios import ALONE, LONGER, TOGETHER, play
+from tests.simulation.rollouts.scenarios import ALONE, TOGETHER, play
 from tests.simulation.rollouts.world import rollouts
 from tests.simulation.seeds import quietly
 
@@ -29,7 +29,7 @@ def test_a_control_plane_that_dies_during_a_rollout_brings_it_to_the_same_end(pa
 def test_rollouts_take_whatever_people_and_clusters_do():
     async def all_of_it():
         async with rollouts("a", "b", seed=5) as world:
-            await play(world, together=TOGETHER, alone=(*LONGER, *ALONE))
+            await play(world, together=TOGETHER, alone=ALONE)
 
     with quietly():
         run_virtually(all_of_it)

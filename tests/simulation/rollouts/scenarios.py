@@ -185,19 +185,22 @@ def _overrides_of(obj: Obj) -> str:
     return annotations_of(obj).get(OVERRIDE_ANNOTATION, "")
 
 
-# All at once, for they have nothing to do with each other; then those that the others would notice.
+# All at once, for they have nothing to do with each other.
 TOGETHER = (
     an_abort_half_way_brings_the_incumbent_back_before_the_contender_goes,
     what_is_deleted_by_hand_comes_back_with_its_replicas_and_its_traffic,
     a_service_of_somebody_else_is_left_alone,
     a_namespace_that_a_cluster_lacks_is_waited_for,
 )
-ALONE = (a_cluster_that_is_away_holds_a_step_up_and_no_incumbent_is_lowered_anywhere,)
-# What is also held to by tests of its parts is played in a whole federation by `make soak`.
-LONGER = (replicas_that_come_later_are_led_to, a_block_holds_what_people_ask_for_and_not_what_runs)
+# One after the other, for the others would notice; `make soak` plays them.
+ALONE = (
+    replicas_that_come_later_are_led_to,
+    a_block_holds_what_people_ask_for_and_not_what_runs,
+    a_cluster_that_is_away_holds_a_step_up_and_no_incumbent_is_lowered_anywhere,
+)
 
 
-async def play(world: RolloutWorld, *, together: Iterable[Scenario], alone: Iterable[Scenario]) -> None:
+async def play(world: RolloutWorld, *, together: Iterable[Scenario], alone: Iterable[Scenario] = ()) -> None:
     """Play scenarios, and see that clients were led to enough pods all the while."""
     async with asyncio.TaskGroup() as scenarios:
         for scenario in together:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.simulation.rollouts.scenarios import ALONE, TOGETHER, play
+from tests.simulation.rollouts.scenarios import TOGETHER, play
 from tests.simulation.rollouts.world import rollouts
 
 pytestmark = pytest.mark.looptime
@@ -10,4 +10,4 @@ pytestmark = pytest.mark.looptime
 
 async def test_rollouts_take_what_people_and_clusters_do_and_clients_are_led_to_enough_pods():
     async with rollouts("a", "b") as world:
-        await play(world, together=TOGETHER, alone=ALONE)
+        await play(world, together=TOGETHER)

@@ -201,7 +201,7 @@ async def test_each_trouble_is_said_in_its_own_words():
         unknown = (
             'nowhere: InternalError cluster "nowhere" unknown; please check if cluster exists in management cluster; '
         )
-        for kind, pulls in {"it": "cannot be used", "ct": "cannot be used", "tt": "fetches its work itself"}.items():
+        for kind, pulls in {"it": "is not ready", "ct": "is not ready", "tt": "fetches its work itself"}.items():
             told = f'{unknown}pulls: InternalError cluster "pulls" {pulls}'
             await world.until(lambda kind=kind, told=told: world.says(kind, "far-1", "False", told))
 
