@@ -6,8 +6,6 @@ from collections.abc import Collection
 
 from hanse.api.kubefed.forms import GROUPS as KUBEFED_GROUPS
 from hanse.api.names import AGENT_NAMESPACE_PREFIX, FEDERATE_ANNOTATION, SYSTEM_NAMESPACE
-from hanse.api.shipper.kinds import GLOBAL_BLOCKS_NAMESPACE
-from hanse.api.shipper.kinds import SYSTEM_NAMESPACE as SHIPPER_NAMESPACE
 from hanse.api.plain_kinds import (
     AUTOSCALERS,
     CLAIMS,
@@ -23,6 +21,8 @@ from hanse.api.plain_kinds import (
     REPLICATION_CONTROLLERS,
     STATEFUL_SETS,
 )
+from hanse.api.shipper.kinds import GLOBAL_BLOCKS_NAMESPACE
+from hanse.api.shipper.kinds import SYSTEM_NAMESPACE as SHIPPER_NAMESPACE
 from hanse.kube.manifest import Obj, annotations_of, controller_of, dig, name_of, namespace_of
 from hanse.kube.resources import (
     CONFIGMAPS,

@@ -71,6 +71,15 @@ def packed(version: str, *, name: str = "web", replicas: int = 3) -> Obj:
     }
 
 
+def never_ready(version: str, name: str) -> Obj:
+    """Return the ConfigMap of a version whose pods never pass their probes."""
+    service, workload = manifests(name, f"{name}:{version}", 3)
+    template = workload["spec"]["template"]
+    template["metadata"]["annotations"] = {"simulator.hanse.dev/failing-probes": "readiness"}
+    template["spec"]["containers"][0]["readinessProbe"] = {"httpGet": {"port": "http"}, "periodSeconds": 1}
+    return {**packed(version, name=name), "data": {"all.yaml": yaml.safe_dump_all([service, workload])}}
+
+
 def manifests(name: str, image: str, replicas: int) -> list[Obj]:
     """Return a Deployment and the Service before it."""
     pod = {

@@ -22,7 +22,7 @@ from hanse.kube.errors import Forbidden
 from hanse.kube.manifest import Obj, annotations_of, dig, labels_of, name_of
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, PODS, SERVICES
 from tests.behaviour.rollouts import ByClient, achieved, condition, pods_of, replicas_of, rolling_out
-from tests.simulation.rollouts.applications import VANGUARD, application, packed
+from tests.simulation.rollouts.applications import VANGUARD, application, never_ready, packed
 from tests.simulation.rollouts.world import RolloutWorld
 
 Scenario = Callable[[RolloutWorld], Coroutine[Any, Any, None]]
@@ -175,6 +175,38 @@ async def a_cluster_that_is_away_holds_a_step_up_and_no_incumbent_is_lowered_any
         assert await replicas_of(world.inside(name), first) == 0
 
 
+async def a_strategy_goes_on_by_itself_wave_by_wave_and_takes_a_broken_release_back(world: RolloutWorld) -> None:
+    """Beyond Shipper: pauses that end by themselves, waves, and a deadline."""
+    made = application("v1", name="alone", steps=VANGUARD, clusters=2)
+    strategy = made["spec"]["template"]["strategy"]
+    strategy["steps"][0]["pause"], strategy["steps"][1]["pause"] = {"duration": "10s"}, {"duration": "20s"}
+    strategy["waves"] = [{"name": "first", "clusters": ["a"], "pause": "5s"}, {"name": "rest"}]
+    strategy["deadline"] = {"duration": "60s", "then": "Abort"}
+    await world.host.create(CONFIGMAPS, packed("v1", name="alone"))
+    await world.host.create(APPLICATIONS, made)
+    await achieved(world.people, await world.contender("alone", 0), 2, "full on")
+    world.traffic.promise("alone", 3, "a", "b")
+
+    begin = world.runtime.monotonic()
+    await world.upgrade("v2", name="alone")
+    second = await world.contender("alone", 1)
+    await world.until(lambda: second in world.traffic.cluster("a").served("alone"))
+    assert second not in world.traffic.cluster("b").served("alone")
+    await achieved(world.people, second, 2, "full on")
+    # Two pauses, and in each of three steps one between the waves; the rest is the pods' own time.
+    assert 45 <= world.runtime.monotonic() - begin <= 60
+
+    await world.host.create(CONFIGMAPS, never_ready("v3", "alone"))
+    await world.upgrade("v3", name="alone")
+    broken, begin = await world.contender("alone", 2), world.runtime.monotonic()
+    await world.people.until_gone(RELEASES, broken)
+    assert 55 <= world.runtime.monotonic() - begin <= 65
+    active = ("False", f'Release "{second}" is active')
+    await world.people.until(APPLICATIONS, "alone", lambda found: rolling_out(found) == active)
+    for name in ("a", "b"):
+        assert world.traffic.cluster(name).served("alone") == {second: 3}
+
+
 def _not_installed(release: Obj) -> str:
     conditions = dig(release, "status", "strategy", "conditions", default=[])
     found = find_condition(conditions, "ContenderAchievedInstallation") or {}
@@ -197,6 +229,7 @@ ALONE = (
     replicas_that_come_later_are_led_to,
     a_block_holds_what_people_ask_for_and_not_what_runs,
     a_cluster_that_is_away_holds_a_step_up_and_no_incumbent_is_lowered_anywhere,
+    a_strategy_goes_on_by_itself_wave_by_wave_and_takes_a_broken_release_back,
 )
 
 

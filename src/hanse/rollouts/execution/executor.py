@@ -36,6 +36,7 @@ class _Reached:
     patch: Patch | None = None
     well: Mapping[str, float] = field(default_factory=dict)
     wait: float | None = None
+    stale: bool = False
 
     @property
     def done(self) -> bool:
@@ -152,7 +153,9 @@ def _in_waves(
         back_here = goes_back(new, old, group.clusters, stepped_back=stepped_back)
         reached = _through(new, old, group.clusters, facts, back=back_here)
         if not reached.done:
-            return replace(reached, waits_for=_in_wave(reached.waits_for, group, groups), well=well)
+            # A later wave's numbers make every status one of the past for a moment; nobody fell ill by that.
+            since = {**progress.well, **well} if reached.stale else well
+            return replace(reached, waits_for=_in_wave(reached.waits_for, group, groups), well=since)
         if not group.pause_seconds:
             continue
         well[group.name] = progress.well.get(group.name, now)
@@ -189,7 +192,7 @@ def _through(
         stuck = pending(stage, clusters, facts)
         if stuck is not None:
             found[stage.condition] = stuck.message
-            return _Reached(found, _sentence(stuck), stuck.patch)
+            return _Reached(found, _sentence(stuck), stuck.patch, stale=stuck.stale)
         if stage.waits:
             found[stage.condition] = ""
     return _Reached(found)

@@ -11,7 +11,7 @@ Shipper's order exactly.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hanse.rollouts.environment import Step
@@ -71,12 +71,16 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Where a pipeline stopped: the stage, its clusters, the condition's message and the patch that gets it on."""
+    """Where a pipeline stopped: the stage, its clusters, the condition's message and the patch that gets it on.
+
+    `stale` tells that nothing is known to be missing: what the target says is of an older spec of itself.
+    """
 
     stage: Stage
     clusters: tuple[str, ...]
     message: str
     patch: Patch | None = None
+    stale: bool = False
 
 
 def contender(release: ReleaseView, step: Step) -> Part:
@@ -129,7 +133,7 @@ def pending(stage: Stage, clusters: frozenset[str], facts: Mapping[str, ClusterF
     if not stage.waits:
         return None
     if not target.current:
-        return _waits(stage, sorted(asked), bracketed(asked), facts)
+        return replace(_waits(stage, sorted(asked), bracketed(asked), facts), stale=True)
     missing = sorted(name for name in asked if not target.ready.get(name))
     if asked == target.wanted.keys():
         if missing or not target.whole:

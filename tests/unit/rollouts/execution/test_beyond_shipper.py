@@ -148,6 +148,17 @@ class TestWaves:
         assert ill.waits_for == 'wave "canary": waiting for the capacity of release new in a'
         assert well.look_again == 30.0
 
+    def test_a_wave_whose_status_is_yet_to_be_told_anew_keeps_its_time(self):
+        view, incumbent = self.done(1)
+        stored = after(self.run(view, incumbent), view)
+        moved = replace(stored, capacity=target({"a": 100, "b": 100, "c": 0}, current=False))
+
+        meanwhile = self.run(moved, incumbent, NOW + 31)
+        told_anew = after(meanwhile, replace(moved, capacity=target({"a": 100, "b": 100, "c": 0})))
+
+        assert patched(meanwhile) == []
+        assert patched(self.run(told_anew, incumbent, NOW + 32)) == [("new", "traffic", {"a": 100, "b": 100, "c": 0})]
+
     def test_clusters_that_no_wave_names_come_last(self):
         view, incumbent = self.done(2)
         stored = after(self.run(view, incumbent), view)
