@@ -84,6 +84,7 @@ bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append t
 	$(BIN)/python -m bench.services
 	$(BIN)/python -m bench.dns
 	$(BIN)/python -m bench.dns_providers
+	$(BIN)/python -m bench.rollouts
 
 soak: $(DEV_STAMP) ## Play hundreds of seeds of random faults, worlds and broken control planes on virtual time
 	$(BIN)/hanse simulate --seeds 200 --for 2m --twice --jobs $(WORKERS)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import yaml
 
+from hanse.api.names import FEDERATE_ANNOTATION
 from hanse.cli.failures import Misuse
 from hanse.kube.manifest import Obj
 
@@ -57,7 +58,10 @@ def _chart(files: Mapping[str, bytes], folder: Path, name: str, namespace: str) 
 
 
 def _config_map(name: str, namespace: str, content: Obj) -> Obj:
-    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    # It is for the control plane, and no cluster has any use for it.
+    metadata: Obj = {"name": name, "annotations": {FEDERATE_ANNOTATION: "false"}}
+    if namespace:
+        metadata["namespace"] = namespace
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
 
 

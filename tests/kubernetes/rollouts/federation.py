@@ -14,10 +14,10 @@ from hanse.kube import Client, Obj, Resource, SystemRuntime
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Kubeconfig
 from hanse.kube.resources import NAMESPACES
-from tests.behaviour.rollouts import CLUSTER, REPOSITORY
+from tests.behaviour.rollouts import CLUSTER, REPOSITORY, SEED
 from tests.behaviour.stage import Stage
 from tests.e2e.federation import HANSE, run
-from tests.kubernetes.real import HOST, MEMBER, RealCluster, real_clusters, wait_until
+from tests.kubernetes.real import HOST, MEMBER, KubectlError, RealCluster, real_clusters, wait_until
 from tests.kubernetes.real.components import CHECKOUT, find_kubectl
 from tests.rollout_charts.repository import Repository, chart_repository
 
@@ -62,7 +62,7 @@ class RolloutFederation:
         """Start the control plane and have the cluster join, in no region that anybody asks for."""
         self.member.start_nodes()
         self._start_controller()
-        wait_until(self._serves_applications, seconds=_SERVED_SECONDS, what="applications are served")
+        wait_until(self._takes_applications, seconds=_SERVED_SECONDS, what="applications are taken")
         self.put_in("nowhere")
 
     def stop(self) -> None:
@@ -101,9 +101,13 @@ class RolloutFederation:
         with (self._folder / "controller.log").open("ab") as log:
             self._controller = subprocess.Popen(command, stderr=log, cwd=CHECKOUT, env=environment)
 
-    def _serves_applications(self) -> bool:
-        served = self.host.kubectl("api-resources", "--api-group=shipper.booking.com", "-o", "name")
-        return "applications" in served and "releases" in served
+    def _takes_applications(self) -> bool:
+        """Tell whether an Application would be stored: admission hears of new kinds seconds after they are served."""
+        try:
+            self.host.kubectl("create", "--dry-run=server", "--filename=-", input=SEED)
+        except KubectlError:
+            return False
+        return True
 
 
 def programs(repository: Repository) -> dict[str, str]:

@@ -33,7 +33,8 @@ def test_a_chart_becomes_an_archive_with_its_own_folder(tmp_path):
     packed = pack(tmp_path, "parcel", "shop")
 
     assert packed.reference == {"chart": {"name": "web", "version": "1.2.3", "repoUrl": "configmap://parcel"}}
-    assert packed.manifest["metadata"] == {"name": "parcel", "namespace": "shop"}
+    metadata = {"name": "parcel", "namespace": "shop", "annotations": {"hanse.dev/federate": "false"}}
+    assert packed.manifest["metadata"] == metadata
     assert unpacked(packed.manifest["binaryData"]["chart.tgz"]) == {
         "web/Chart.yaml": b"name: web\nversion: 1.2.3\n",
         "web/templates/x": b"kind: Service",
