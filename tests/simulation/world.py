@@ -174,7 +174,11 @@ class World:
                 return self.runtime.monotonic() - start
             if self.runtime.monotonic() - start > seconds:
                 raise AssertionError(f"not within {seconds} s of virtual time: {found!r}")
-            await self.runtime.sleep(0.1)
+            await self.pass_time()
+
+    async def pass_time(self) -> None:
+        """Let a moment pass between two looks."""
+        await self.runtime.sleep(0.1)
 
     async def cluster_is(self, name: str, condition: str) -> bool:
         obj = await self.host.find(CLUSTERS, name)

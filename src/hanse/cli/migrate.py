@@ -14,23 +14,18 @@ from typing import Any
 import click
 
 from hanse.api.kubefed.forms import FORM_D
-from hanse.api.names import HOST_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.cli.connection import connected, host_endpoint, host_options
 from hanse.cli.control_plane import prepare_host
-from hanse.cli.failures import Failure, Misuse, one_sentence
+from hanse.cli.failures import Failure, one_sentence
 from hanse.cli.kubefed_leader import who_leads
 from hanse.cli.migrate_shipper import shipper
 from hanse.cli.migrating import Migration, members_of, read_cluster_plans, read_migration, take_over
 from hanse.cli.output import FEDERATION, Column, output_option, show
-from hanse.cli.running import run
+from hanse.cli.taking_over import ROUNDS, Asked, Ways, converse, keep_plain_objects
 from hanse.federated.migration import ObjectPlan, Step
-from hanse.kube.client import Client
 from hanse.kube.kubeconfig import Endpoint
-from hanse.kube.resources import NAMESPACES
 
 _COLUMNS = (Column("OBJECT"), Column("CLUSTER"), Column("STATE"), Column("NOTE"))
-# Somebody may change an object while it is looked at; nobody does so for ever.
-_ROUNDS = 5
 
 
 @click.group("migrate")
@@ -69,29 +64,19 @@ def kubefed(
     Its clusters become members, and what it wrote into them becomes Hanse's copies by a write to their metadata alone:
     nothing is recreated and no pod restarts. The federated objects stay as they are. May be repeated at any point.
     """
-    asks = not dry_run and not yes
-    if asks and output not in ("table", "wide"):
-        raise Misuse("-o: give --yes or --dry-run with it, since nobody can answer a question in a document")
+    asked = Asked(dry_run, yes, force, output)
     with one_sentence():
         endpoint = host_endpoint(data_dir, kubeconfig, context)
-        if not dry_run and not force:
-            run(lambda: _require_stopped(endpoint, namespace))
-        if asks or dry_run:
-            planned = run(lambda: _rehearse(endpoint, namespace))
-            _show(output, planned, done=False)
-        if dry_run:
-            return
-        if asks and not planned.is_done:
-            click.confirm("Take this over?", abort=True)
-        done = run(lambda: _migrate(endpoint, namespace))
-    if asks:
-        click.echo(_summary(done))
-    else:
-        _show(output, done, done=True)
-    if done.unanswered:
-        raise Failure(f"{', '.join(done.unanswered)} could not be looked at; run the command again when that is mended")
-    if not done.is_done:
-        raise Failure("objects were changed all the time while they were taken over; run the command again")
+    converse(
+        asked,
+        Ways(
+            lambda: _require_stopped(endpoint, namespace),
+            lambda: _rehearse(endpoint, namespace),
+            lambda: _migrate(endpoint, namespace),
+            _show,
+            _summary,
+        ),
+    )
 
 
 async def _require_stopped(endpoint: Endpoint, namespace: str) -> None:
@@ -111,8 +96,8 @@ async def _migrate(endpoint: Endpoint, namespace: str) -> Migration:
     """Take everything over; returns what is found then."""
     async with connected(endpoint) as host:
         await prepare_host(host)
-        await _keep_plain_objects(host)
-        for _ in range(_ROUNDS):
+        await keep_plain_objects(host)
+        for _ in range(ROUNDS):
             clusters = await read_cluster_plans(host, namespace)
             async with members_of(host, clusters) as members:
                 migration = await read_migration(host, clusters, members)
@@ -122,13 +107,7 @@ async def _migrate(endpoint: Endpoint, namespace: str) -> Migration:
     return migration
 
 
-async def _keep_plain_objects(host: Client) -> None:
-    """Say on the host that it is a cluster of its own: what runs there was never meant for the others."""
-    said = {"metadata": {"annotations": {HOST_ANNOTATION: "existing"}}}
-    await host.patch(NAMESPACES, SYSTEM_NAMESPACE, said)
-
-
-def _show(output: str, migration: Migration, *, done: bool) -> None:
+def _show(output: str, migration: Migration, done: bool) -> None:
     document = {
         "clusters": [
             {"name": each.name, "state": each.state, **({"why": each.why} if each.why else {})}

@@ -8,23 +8,19 @@ from typing import Any
 
 import click
 
-from hanse.api.names import HOST_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.cli.connection import connected, host_endpoint, host_options
 from hanse.cli.control_plane import prepare_host, serve_applications
-from hanse.cli.failures import Failure, Misuse, one_sentence
+from hanse.cli.failures import Failure, one_sentence
 from hanse.cli.migrating import members_of
 from hanse.cli.migrating_shipper import Migration, read_cluster_plans, read_migration, take_over, who_runs
 from hanse.cli.output import FEDERATION, Column, output_option, show
-from hanse.cli.running import run
+from hanse.cli.taking_over import ROUNDS, Asked, Ways, converse, keep_plain_objects
 from hanse.kube.client import Client
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import key_of, name_of
-from hanse.kube.resources import NAMESPACES
 from hanse.rollouts.migration import CopyPlan, ReleasePlan, Step
 
 _COLUMNS = (Column("OBJECT"), Column("CLUSTER"), Column("STATE"), Column("NOTE"))
-# Somebody may change an object while it is looked at; nobody does so for ever.
-_ROUNDS = 5
 _REMOVED = "to be removed"
 
 
@@ -48,29 +44,19 @@ def shipper(
     Its clusters become members, and its releases are taken over as they run: no chart is rendered, no object is
     recreated and no pod restarts. Capacity and traffic stay as they are. May be repeated at any point.
     """
-    asks = not dry_run and not yes
-    if asks and output not in ("table", "wide"):
-        raise Misuse("-o: give --yes or --dry-run with it, since nobody can answer a question in a document")
+    asked = Asked(dry_run, yes, force, output)
     with one_sentence():
         endpoint = host_endpoint(data_dir, kubeconfig, context)
-        if not dry_run and not force:
-            run(lambda: _require_stopped(endpoint))
-        if asks or dry_run:
-            planned = run(lambda: _rehearse(endpoint))
-            _show(output, planned, done=False)
-        if dry_run:
-            return
-        if asks and not planned.is_done:
-            click.confirm("Take this over?", abort=True)
-        done = run(lambda: _migrate(endpoint))
-    if asks:
-        click.echo(_summary(done))
-    else:
-        _show(output, done, done=True)
-    if done.unanswered:
-        raise Failure(f"{', '.join(done.unanswered)} could not be looked at; run the command again when that is mended")
-    if not done.is_done:
-        raise Failure("objects were changed all the time while they were taken over; run the command again")
+    converse(
+        asked,
+        Ways(
+            lambda: _require_stopped(endpoint),
+            lambda: _rehearse(endpoint),
+            lambda: _migrate(endpoint),
+            _show,
+            _summary,
+        ),
+    )
 
 
 async def _require_stopped(endpoint: Endpoint) -> None:
@@ -97,8 +83,8 @@ async def migrate(host: Client) -> Migration:
     await prepare_host(host)
     await serve_applications(host)
     host.discovery.forget()
-    await _keep_plain_objects(host)
-    for _ in range(_ROUNDS):
+    await keep_plain_objects(host)
+    for _ in range(ROUNDS):
         clusters = await read_cluster_plans(host)
         async with members_of(host, clusters) as members:
             migration = await read_migration(host, clusters, members)
@@ -108,13 +94,7 @@ async def migrate(host: Client) -> Migration:
     return migration
 
 
-async def _keep_plain_objects(host: Client) -> None:
-    """Say on the host that it is a cluster of its own: what runs there was never meant for the others."""
-    said = {"metadata": {"annotations": {HOST_ANNOTATION: "existing"}}}
-    await host.patch(NAMESPACES, SYSTEM_NAMESPACE, said)
-
-
-def _show(output: str, migration: Migration, *, done: bool) -> None:
+def _show(output: str, migration: Migration, done: bool) -> None:
     document = {
         "clusters": [
             {"name": each.name, "state": each.state, **({"why": each.why} if each.why else {})}

@@ -7,7 +7,7 @@ whatever carries Hanse's finalizer has copies that Hanse knows.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster
 from hanse.cli.connection import connect_member
 from hanse.cli.doors import read_inputs
 from hanse.cli.failures import Misuse
-from hanse.clusters.forms import FORMS, FormError, read_form
+from hanse.clusters.forms import FORMS, Form, FormError, read_form
 from hanse.clusters.member import Member
 from hanse.clusters.mirroring import mirrored_cluster
 from hanse.federated import FederatedDoor
@@ -88,19 +88,22 @@ async def members_of(host: Client, plans: Sequence[ClusterPlan]) -> AsyncIterato
 async def read_cluster_plans(host: Client, namespace: str) -> tuple[ClusterPlan, ...]:
     """Say which Clusters the KubeFedClusters of a namespace become."""
     forms = (await host.list(KUBEFED_CLUSTERS, namespace)).items
-    return tuple([await _cluster_plan(host, obj) for obj in sorted(forms, key=name_of)])
+    return tuple(
+        [await cluster_plan(_FORM, obj, lambda name: host.find(CLUSTERS, name)) for obj in sorted(forms, key=name_of)]
+    )
 
 
-async def _cluster_plan(host: Client, form: Obj) -> ClusterPlan:
+async def cluster_plan(form: Form, obj: Obj, find: Callable[[str], Awaitable[Obj | None]]) -> ClusterPlan:
+    """Say which Cluster another system's cluster object becomes; `find` gives the one of a name that there is."""
     try:
-        wanted = read_form(_FORM, form)
+        wanted = read_form(form, obj)
     except FormError as error:
-        return ClusterPlan(name_of(form), why=str(error))
+        return ClusterPlan(name_of(obj), why=str(error))
     if wanted is None:
-        return ClusterPlan(name_of(form), why="it asks for no cluster")
-    present = await host.find(CLUSTERS, wanted.name)
-    manifest = mirrored_cluster(wanted, form) if present is None else None
-    return ClusterPlan(wanted.name, parse_cluster(present or mirrored_cluster(wanted, form)), manifest)
+        return ClusterPlan(name_of(obj), why="it asks for no cluster")
+    present = await find(wanted.name)
+    manifest = mirrored_cluster(wanted, obj) if present is None else None
+    return ClusterPlan(wanted.name, parse_cluster(present or mirrored_cluster(wanted, obj)), manifest)
 
 
 async def read_migration(

@@ -11,17 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hanse.api.cluster_forms import FORM_CRDS, SHIPPER_CLUSTERS
-from hanse.api.clusters import CLUSTERS, parse_cluster
+from hanse.api.clusters import CLUSTERS
 from hanse.api.pieces import PIECES
 from hanse.api.shipper.definitions import SHIPPER_CRDS
 from hanse.api.shipper.kinds import APP_LABEL, APPLICATIONS, GROUP, INSTALLATION_TARGETS, RELEASES, SYSTEM_NAMESPACE
 from hanse.cli.failures import Failure
 from hanse.cli.federating import why_left_out
-from hanse.cli.migrating import ClusterPlan
+from hanse.cli.migrating import ClusterPlan, cluster_plan
 from hanse.cli.rollout_finding import list_rollouts
-from hanse.clusters.forms import FORMS, FormError, read_form
+from hanse.clusters.forms import FORMS
 from hanse.clusters.member import Member
-from hanse.clusters.mirroring import mirrored_cluster
 from hanse.kube.client import Client
 from hanse.kube.errors import AlreadyExists, ApiError, BadRequest, Conflict, Forbidden, NotFound
 from hanse.kube.manifest import (
@@ -114,19 +113,13 @@ async def read_cluster_plans(host: Client) -> tuple[ClusterPlan, ...]:
             f"there is no Shipper here: this API server serves no kinds of {GROUP}; give the kubeconfig of the "
             "management cluster with --host-kubeconfig"
         ) from error
-    return tuple([await _cluster_plan(host, obj) for obj in sorted(forms, key=name_of)])
+    return tuple(
+        [await cluster_plan(_FORM, obj, lambda name: _find_cluster(host, name)) for obj in sorted(forms, key=name_of)]
+    )
 
 
-async def _cluster_plan(host: Client, form: Obj) -> ClusterPlan:
-    try:
-        wanted = read_form(_FORM, form)
-    except FormError as error:
-        return ClusterPlan(name_of(form), why=str(error))
-    if wanted is None:
-        return ClusterPlan(name_of(form), why="it asks for no cluster")
-    present = await host.find(CLUSTERS, wanted.name) if await _serves_clusters(host) else None
-    manifest = mirrored_cluster(wanted, form) if present is None else None
-    return ClusterPlan(wanted.name, parse_cluster(present or mirrored_cluster(wanted, form)), manifest)
+async def _find_cluster(host: Client, name: str) -> Obj | None:
+    return await host.find(CLUSTERS, name) if await _serves_clusters(host) else None
 
 
 async def _serves_clusters(host: Client) -> bool:

@@ -6,7 +6,8 @@ import yaml
 
 from hanse.kube.client import WriteOptions
 from hanse.kube.manifest import Obj
-from tests.unit.rollouts.applications.cases import SEED, seed_environment
+from tests.behaviour.rollouts import SEED
+from tests.unit.rollouts.applications.cases import seed_environment
 
 # Only tried out, and without patience for fields that nobody knows.
 TRIED = WriteOptions(dry_run=True, field_validation="Strict")

@@ -24,8 +24,8 @@ from hanse.rollouts.blocks import BlockController
 from hanse.rollouts.environment import Environment
 from hanse.rollouts.shelf import Shelf
 from hanse.rollouts.sources.problem import CHART_FETCH_FAILURE, SourceProblem
+from tests.behaviour.rollouts import SEED
 from tests.simulation.world import Wire
-from tests.unit.rollouts.applications.cases import SEED
 
 # The control plane goes by an administrator's name, as it does on many hosts.
 MASTERS = Identity("admin", ("system:masters",))

@@ -18,8 +18,9 @@ from hanse.kube.manifest import annotations_of, dig, name_of
 from hanse.kube.transport import Unreachable
 from hanse.rollouts.applications import environment_hash
 from hanse.rollouts.applications.controller import is_final
+from tests.behaviour.rollouts import FIRST, SECOND
 from tests.component.rollouts.applications.stage import stage
-from tests.unit.rollouts.applications.cases import FIRST, SECOND, seed_environment
+from tests.unit.rollouts.applications.cases import seed_environment
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 THIRD = f"super-server-{environment_hash(seed_environment('0.0.3'))}-0"

@@ -11,9 +11,9 @@ from hanse.kube.resources import CONFIGMAPS
 from hanse.kube.transport import Response
 from hanse.rollouts.blocks import install_block_admission
 from hanse.rollouts.blocks.controller import LEDGER
+from tests.behaviour.rollouts import FIRST, SECOND
 from tests.component.rollouts.applications.stage import stage
 from tests.simulation.world import Wire
-from tests.unit.rollouts.applications.cases import FIRST, SECOND
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 FREEZE, NIGHT = "default/freeze", "rollout-blocks-global/night"

@@ -18,43 +18,7 @@ from hanse.api.shipper.kinds import (
 )
 from hanse.kube.manifest import Obj, name_of, uid_of
 from hanse.rollouts.applications import environment_hash
-
-# Word for word what the article writes.
-SEED = """\
-apiVersion: shipper.booking.com/v1alpha1
-kind: Application
-metadata:
-  name: super-server
-spec:
-  revisionHistoryLimit: 3
-  template:
-    chart:
-      name: nginx
-      repoUrl: https://storage.googleapis.com/shipper-demo
-      version: 0.0.1
-    clusterRequirements:
-      regions:
-        - name: local
-    strategy:
-      steps:
-        - capacity:
-            contender: 1
-            incumbent: 100
-          name: staging
-          traffic:
-            contender: 0
-            incumbent: 100
-        - capacity:
-            contender: 100
-            incumbent: 0
-          name: full on
-          traffic:
-            contender: 100
-            incumbent: 0
-    values:
-      replicaCount: 3
-"""
-FIRST, SECOND = "super-server-71fd5980-0", "super-server-3acd4093-0"
+from tests.behaviour.rollouts import SEED
 
 
 def seed_environment(version: str = "0.0.1") -> Obj:

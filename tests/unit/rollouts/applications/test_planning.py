@@ -15,7 +15,8 @@ from hanse.api.shipper.kinds import (
 from hanse.kube.conditions import find_condition
 from hanse.kube.manifest import Key, annotations_of, name_of
 from hanse.rollouts.applications.planning import Resolution, not_created, plan, unresolved
-from tests.unit.rollouts.applications.cases import FIRST, SECOND, application, deleting, release, seed_environment
+from tests.behaviour.rollouts import FIRST, SECOND
+from tests.unit.rollouts.applications.cases import application, deleting, release, seed_environment
 
 NOW = "2026-01-01T00:00:00Z"
 BLOCK = Key("default", "freeze")
