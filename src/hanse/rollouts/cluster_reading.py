@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hanse.api.shipper.kinds import CLUSTERS_ANNOTATION
 from hanse.kube.conditions import is_true
 from hanse.kube.manifest import Obj, annotations_of, dig
+from hanse.rollouts.door import share_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def _cluster(name: str, targets: Targets) -> ClusterReading:
     return ClusterReading(
         name=name,
         available=int(shown.get("availableReplicas") or 0),
-        desired=-(-total * percent // 100),
+        desired=share_of(total, percent),
         percent=percent,
         achieved_percent=int(shown.get("achievedPercent") or 0),
         weight=int(weighted.get("weight") or 0),

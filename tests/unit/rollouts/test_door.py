@@ -22,7 +22,7 @@ from hanse.kube.packing import pack
 from hanse.kube.resources import DEPLOYMENTS, SERVICES, Resource
 from hanse.propagation.door import keyed
 from hanse.propagation.intent import Intent, Problem, Ref
-from hanse.rollouts.door import RolloutDoor, share_of
+from hanse.rollouts.door import RolloutDoor
 
 RELEASE = "shop-1a2b-0"
 
@@ -144,22 +144,3 @@ def test_a_changed_capacity_concerns_the_deployment_alone_and_changed_clusters_e
     assert known.affected(INSTALLATION_TARGETS, moved).refs == (Ref(PIECES, key), Ref(PIECES, Key("team", "service")))
     told = {**installation(["east"]), "status": {"conditions": []}}
     assert not known.affected(INSTALLATION_TARGETS, Change(key, pack(installation(["east"])), pack(told))).refs
-
-
-@pytest.mark.parametrize(
-    ("total", "percent", "share"),
-    [
-        (3, 0, 0),
-        (3, 1, 1),
-        (3, 25, 1),
-        (3, 50, 2),
-        (3, 75, 3),
-        (3, 100, 3),
-        (10, 50, 5),
-        (1, 1, 1),
-        (4, 50, 2),
-        (0, 50, 0),
-    ],
-)
-def test_a_share_is_rounded_up_in_whole_numbers(total: int, percent: int, share: int) -> None:
-    assert share_of(total, percent) == share
