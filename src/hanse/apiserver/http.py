@@ -15,6 +15,7 @@ from hanse.apiserver.answers import Answer, SessionAnswer, StreamAnswer, WatchAn
 from hanse.apiserver.authentication import authenticate
 from hanse.apiserver.core import Core
 from hanse.apiserver.credentials import ServingCredentials
+from hanse.apiserver.cutting import cut, unread_bytes
 from hanse.apiserver.dispatch import SIZE_LIMIT
 from hanse.apiserver.gate import through_gate
 from hanse.apiserver.hub import Frame
@@ -80,8 +81,7 @@ class Listener:
         if self._server is not None:
             self._server.close()
         for connection in list(self._handler.connections):
-            if connection.transport is not None:
-                connection.transport.abort()
+            cut(connection.transport)
         # A timeout of 0 would mean to wait without end.
         await self._handler.shutdown(timeout=0.1)
 
@@ -118,11 +118,11 @@ class Listener:
         while True:
             await asyncio.sleep(limit / 6)
             transports = (connection.transport for connection in self._handler.connections)
-            sizes = {one: one.get_write_buffer_size() for one in transports if one is not None}
+            sizes = {one: unread_bytes(one) for one in transports if one is not None}
             waiting = look_at(waiting, sizes, loop.time())
             for transport, unread in waiting.items():
                 if loop.time() - unread.since >= limit:
-                    transport.abort()
+                    cut(transport)
 
     async def _converse(self, request: web.BaseRequest, answer: SessionAnswer) -> web.StreamResponse:
         try:
@@ -195,8 +195,7 @@ class Listener:
             async with asyncio.timeout(self._patience.unread_seconds):
                 await response.write(piece)
         except TimeoutError:
-            if request.transport is not None:
-                request.transport.abort()
+            cut(request.transport)
             return False
         return True
 
@@ -219,12 +218,12 @@ class _SocketSink:
         if self._transport.is_closing():
             return False
         self._transport.write(frame.chunk)
-        return self._transport.get_write_buffer_size() <= _UNREAD_LIMIT
+        return unread_bytes(self._transport) <= _UNREAD_LIMIT
 
     def end(self, *, broken: bool) -> None:
         if broken:
             self.broken = True
-            self._transport.abort()
+            cut(self._transport)
         self.ended.set()
 
 
