@@ -23,6 +23,12 @@ PIECES_ANNOTATION = "hanse.dev/pieces"
 
 _ANYTHING: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _BOOLEAN = {"type": "boolean"}
+_TEXTS = {"type": "object", "additionalProperties": text()}
+_METADATA = {
+    **_ANYTHING,
+    "required": ["name"],
+    "properties": {"name": text(minLength=1), "namespace": text(), "labels": _TEXTS, "annotations": _TEXTS},
+}
 _KIND = {"group": text(), "version": text(), "plural": text(), "kind": text(), "namespaced": _BOOLEAN}
 
 PIECE_CRD = definition(
@@ -35,12 +41,18 @@ PIECE_CRD = definition(
             "spec": record(
                 {
                     "resource": record(_KIND, "The kind of the object", required=["version", "plural", "kind"]),
-                    "template": {**_ANYTHING, "description": "What every chosen cluster gets"},
+                    "template": {
+                        **_ANYTHING,
+                        "description": "What every chosen cluster gets",
+                        "required": ["metadata"],
+                        "properties": {"metadata": _METADATA},
+                    },
                 },
                 required=["resource", "template"],
             ),
         },
         "One manifest that a front door keeps in some clusters.",
+        required=["spec"],
     ),
     [
         column("Kind", "string", ".spec.resource.kind"),

@@ -92,7 +92,7 @@ class Authorship:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        if not await wait_installed(self._host):
+        if await wait_installed(self._host) is None:
             return
         async with asyncio.TaskGroup() as tasks:
             for kind in self._kinds:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hanse.api.clusters import CLUSTERS
 from hanse.api.names import AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION
-from hanse.clusters.access_admission import is_installed, wait_installed
+from hanse.clusters.access_admission import installed_as, wait_installed
 from hanse.kube.cache import Cache
 from hanse.kube.client import Client
 from hanse.kube.log import Log
@@ -77,6 +77,7 @@ class Access:
         self._asked = False
         self._listeners: list[Callable[[], None]] = []
         self._enforced: bool | None = None
+        self._own = ""
 
     def subscribe(self, listener: Callable[[], None]) -> None:
         """Call `listener` when what was answered may no longer be true."""
@@ -84,8 +85,7 @@ class Access:
 
     async def run(self) -> None:
         """Follow roles and bindings until cancelled."""
-        self._enforced = await wait_installed(self._host)
-        if not self._enforced:
+        if not self._learn(await wait_installed(self._host)):
             log.warning("Authors are not stamped on this host, so nobody's use of clusters is limited")
             return
         async with asyncio.TaskGroup() as tasks:
@@ -100,7 +100,11 @@ class Access:
     async def enforced(self) -> bool:
         """Tell whether authors are stamped here, without which nothing is refused."""
         if self._enforced is None:
-            self._enforced = await is_installed(self._host)
+            return self._learn(await installed_as(self._host))
+        return self._enforced
+
+    def _learn(self, own: str | None) -> bool:
+        self._enforced, self._own = own is not None, own or ""
         return self._enforced
 
     async def refusals(self, source: Obj, clusters: Sequence[str], voices: Sequence[Obj] = ()) -> dict[str, str]:
@@ -117,6 +121,9 @@ class Access:
 
     async def _refused(self, author: Author | None, clusters: Sequence[str], who: str = "") -> dict[str, str]:
         if author is None or _MASTERS in author.groups or not await self.enforced():
+            return {}
+        # What Hanse makes of somebody's object is no wish of its own: whoever wrote that one is asked about.
+        if author.user == self._own:
             return {}
         if await self._may_use(author, _EVERY_CLUSTER):
             return {}

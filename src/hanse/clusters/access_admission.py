@@ -16,13 +16,15 @@ from collections.abc import Mapping, Sequence
 from hanse.api.names import AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION, FINALIZER
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError, NotFound
-from hanse.kube.manifest import Obj, dig
+from hanse.kube.manifest import Obj, annotations_of, dig
 from hanse.kube.resources import Resource
 from hanse.kube.transport import Unreachable
 
 POLICY_NAME = "author.hanse.dev"
 # Where Hanse is a guest on a cluster with work of its own: for what is in the namespaces that are the federation's.
 GUEST_POLICY_NAME = "author-guests.hanse.dev"
+# On the binding: the user as whom Hanse itself writes here, for those who ask about authors as somebody else.
+OWN_ANNOTATION = "hanse.dev/controller-user"
 API_VERSION = "admissionregistration.k8s.io/v1"
 _RETRY_SECONDS = 1.0
 _GROUP = "admissionregistration.k8s.io"
@@ -54,7 +56,7 @@ async def install(host: Client, kinds: Sequence[Resource], held: str = "", group
     policy, binding = served
     own = await _own_name(host)
     await host.apply(policy, policy_manifest(policy.api_version, kinds, own, held, groups))
-    await host.apply(binding, binding_manifest(binding.api_version))
+    await host.apply(binding, binding_manifest(binding.api_version, own))
     return True
 
 
@@ -74,17 +76,18 @@ async def install_for_guests(host: Client, kinds: Sequence[Resource], labels: Ma
     )
 
 
-async def is_installed(host: Client) -> bool:
-    """Tell whether authors are stamped on this host."""
+async def installed_as(host: Client) -> str | None:
+    """Return the user as whom Hanse itself writes to a host on which authors are stamped; None where they are not."""
     served = await _served(host)
-    return served is not None and await host.find(served[1], POLICY_NAME) is not None
+    binding = None if served is None else await host.find(served[1], POLICY_NAME)
+    return None if binding is None else annotations_of(binding).get(OWN_ANNOTATION, "")
 
 
-async def wait_installed(host: Client) -> bool:
-    """Tell whether authors are stamped on this host, however long it takes to answer."""
+async def wait_installed(host: Client) -> str | None:
+    """Return what `installed_as` does, however long it takes to answer."""
     while True:
         try:
-            return await is_installed(host)
+            return await installed_as(host)
         except (ApiError, Unreachable):
             await host.runtime.sleep(_RETRY_SECONDS)
 
@@ -160,12 +163,12 @@ def _pointer(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def binding_manifest(api_version: str) -> Obj:
-    """Write what puts the policy into force."""
+def binding_manifest(api_version: str, own: str = "") -> Obj:
+    """Write what puts the policy into force, and who Hanse itself is here."""
     return {
         "apiVersion": api_version,
         "kind": _BINDING,
-        "metadata": {"name": POLICY_NAME},
+        "metadata": {"name": POLICY_NAME, "annotations": {OWN_ANNOTATION: own}},
         "spec": {"policyName": POLICY_NAME},
     }
 

@@ -116,10 +116,8 @@ class RolloutDoor:
     def target(self, source: Ref) -> Ref:
         """Return what members hold of a piece; of one that is not known, nothing."""
         piece = self._known.pieces.get(source.key)
-        if piece is None:
-            return source
-        read = parse_piece(piece)
-        return Ref(read.resource, read.key)
+        read = None if piece is None else _read(piece)
+        return source if read is None else Ref(read.resource, read.key)
 
     def supersedes(self, _source: Obj) -> bool:
         """Say that whoever came first keeps an object, unless that is a release of the same application."""
@@ -139,6 +137,7 @@ class RolloutDoor:
         installation = self._known.installations.get(_release(source))
         return (
             installation is not None
+            and _read(source) is not None
             and not self.lets_go(source)
             and _rendering(installation) == _rendering(source)
             and name_of(source) in _pieces(installation)
@@ -231,6 +230,14 @@ class RolloutDoor:
 def share_of(total: int, percent: int) -> int:
     """Return how many of so many replicas a percentage is, rounded up."""
     return -(-total * percent // 100)
+
+
+def _read(piece: Obj) -> Piece | None:
+    """Read a piece; one that was stored by a server that checked nothing may mean nothing."""
+    try:
+        return parse_piece(piece)
+    except (KeyError, TypeError, AttributeError):
+        return None
 
 
 def _release(piece: Obj) -> Key:

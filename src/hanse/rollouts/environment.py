@@ -285,11 +285,17 @@ def _checks(raw: Sequence[Mapping[str, Any]], where: str) -> tuple[Check, ...]:
 
 
 def _wave(raw: Mapping[str, Any], where: str) -> Wave:
-    selector = raw.get("selector")
     return Wave(
         name=str(raw.get("name") or ""),
         clusters=tuple(raw.get("clusters") or ()),
         regions=tuple(raw.get("regions") or ()),
-        selector=None if selector is None else LabelSelector.from_object(selector),
+        selector=_selector(raw.get("selector"), f"{where}.selector"),
         pause_seconds=seconds_of(raw["pause"], f"{where}.pause") if raw.get("pause") else 0.0,
     )
+
+
+def _selector(raw: Obj | None, where: str) -> LabelSelector | None:
+    try:
+        return None if raw is None else LabelSelector.from_object(raw)
+    except ValueError as error:
+        raise EnvironmentProblem(f"{where}: {error}") from None

@@ -21,6 +21,9 @@ from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
 from hanse.kube.manifest import Key, Obj, annotations_of, labels_of, name_of
 
+# Of more digits than any count has: Python itself refuses to read thousands of them.
+_MOST_DIGITS = 18
+
 
 class _Grouped:
     """The keys of one kind's objects by what a label of theirs says."""
@@ -105,8 +108,12 @@ class Shelf:
 
 def generation_of(release: Obj) -> int | None:
     """Return a release's generation, None where its annotation is no number."""
-    text = annotations_of(release).get(GENERATION_ANNOTATION, "")
-    return int(text) if text.isascii() and text.isdigit() else None
+    return whole_number(annotations_of(release).get(GENERATION_ANNOTATION, ""))
+
+
+def whole_number(text: str) -> int | None:
+    """Read a number out of an annotation, which anybody may have written; None where it is none that anybody counts."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
 def _order(release: Obj) -> float:

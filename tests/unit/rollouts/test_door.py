@@ -144,3 +144,12 @@ def test_a_changed_capacity_concerns_the_deployment_alone_and_changed_clusters_e
     assert known.affected(INSTALLATION_TARGETS, moved).refs == (Ref(PIECES, key), Ref(PIECES, Key("team", "service")))
     told = {**installation(["east"]), "status": {"conditions": []}}
     assert not known.affected(INSTALLATION_TARGETS, Change(key, pack(installation(["east"])), pack(told))).refs
+
+
+@pytest.mark.parametrize("spec", [{}, {"resource": {}, "template": {}}, {"resource": None}, None])
+def test_a_piece_that_cannot_be_read_means_nothing_and_harms_nobody(spec: Any) -> None:
+    source = {**piece(), "spec": spec}
+    known = door(source, installed=installation(["east"]))
+    ref = Ref(PIECES, Key("team", RELEASE))
+    assert known.target(ref) == ref
+    assert not known.admits(source)

@@ -31,7 +31,7 @@ from hanse.rollouts.applications.releases import (
 )
 from hanse.rollouts.blocks.standing import BLOCKED_REASON, overrides_of, standing
 from hanse.rollouts.environment import Environment, EnvironmentProblem, parse_environment
-from hanse.rollouts.shelf import generation_of
+from hanse.rollouts.shelf import generation_of, whole_number
 
 ABORTING, BLOCKED, RELEASE_SYNCED = "Aborting", "Blocked", "ReleaseSynced"
 ROLLING_OUT, VALID_HISTORY = "RollingOut", "ValidHistory"
@@ -245,7 +245,7 @@ def _highest(application: Obj) -> int | None:
     text = annotations_of(application).get(HIGHEST_GENERATION_ANNOTATION)
     if text is None:
         return -1
-    return int(text) if text.isascii() and text.isdigit() else None
+    return whole_number(text)
 
 
 def _unreadable(application: Obj) -> str:

@@ -28,7 +28,7 @@ from hanse.kube.manifest import (
     uid_of,
 )
 from hanse.rollouts.applications.hashing import environment_hash
-from hanse.rollouts.shelf import generation_of
+from hanse.rollouts.shelf import generation_of, whole_number
 
 
 def belongs(release: Obj, application: Obj) -> bool:
@@ -118,7 +118,7 @@ def superfluous(releases: Sequence[Obj], limit: int) -> list[Obj]:
 
 def _iteration(release: Obj) -> int | None:
     text = annotations_of(release).get(ITERATION_ANNOTATION, "")
-    return int(text) if text.isascii() and text.isdigit() else None
+    return whole_number(text)
 
 
 def _no_number(release: Obj, annotation: str) -> str:

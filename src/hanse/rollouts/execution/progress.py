@@ -85,11 +85,14 @@ def has_memory(strategy: Strategy) -> bool:
     )
 
 
-def remembered(release: ReleaseView, now: float) -> Progress:
-    """Return what a release remembers of its present targetStep, with the pause that began or ended since then."""
-    raw = release.progress
+def remembered(release: ReleaseView, now: float, *, stands: bool = False) -> Progress:
+    """Return what a release remembers of its present targetStep, with the pause that began or ended since then.
+
+    One that `stands` may not go on although it is not paused.
+    """
+    raw, stands = release.progress, stands or release.paused
     if raw.get("step") != release.target_step:
-        return _held(Progress(release.target_step, now), release.paused, now)
+        return _held(Progress(release.target_step, now), stands, now)
     known = Progress(
         step=release.target_step,
         since=_time(raw.get("since"), now) or now,
@@ -100,14 +103,14 @@ def remembered(release: ReleaseView, now: float) -> Progress:
         checks={name: _tally(each, now) for name, each in (raw.get("checks") or {}).items()},
         failure=_failure(raw.get("failure")),
     )
-    return _seen_by_a_person(_held(known, release.paused, now), paused=release.paused)
+    return _seen_by_a_person(_held(known, stands, now), paused=release.paused)
 
 
 def held(release: ReleaseView, now: float) -> Obj:
     """Return the progress of a release that may not be executed now: the time does not count for its deadline."""
     if not has_memory(release.strategy):
         return {}
-    return written(_held(remembered(release, now), stands=True, now=now))
+    return written(remembered(release, now, stands=True))
 
 
 def carried_out(progress: Obj) -> Obj:

@@ -57,6 +57,10 @@ def choose(
         if isinstance(chosen, Unscheduled):
             return chosen
         found.update(chosen)
+    if not found:
+        return Unscheduled(
+            NO_REGIONS, "no region asks for a cluster; give one of clusterRequirements.regions replicas of at least 1"
+        )
     return tuple(sorted(found))
 
 

@@ -23,6 +23,7 @@ from hanse.api.shipper.kinds import (
 from hanse.kube.manifest import Obj, annotations_of, dig, labels_of, name_of, namespace_of, uid_of
 from hanse.kube.resources import Resource
 from hanse.rollouts.assembly import Assembled
+from hanse.rollouts.shelf import whole_number
 
 # On an InstallationTarget: what a hundred percent of the Deployment's replicas are in one cluster.
 REPLICAS_ANNOTATION = "hanse.dev/replicas"
@@ -95,9 +96,9 @@ def entries(target: Obj | None) -> list[Any]:
 
 def replicas_of(installed: Obj, held: Obj | None) -> int | None:
     """Return what a hundred percent are: as noted on the InstallationTarget, else as the CapacityTarget has it."""
-    noted = annotations_of(installed).get(REPLICAS_ANNOTATION, "")
-    if noted.isascii() and noted.isdigit():
-        return int(noted)
+    noted = whole_number(annotations_of(installed).get(REPLICAS_ANNOTATION, ""))
+    if noted is not None:
+        return noted
     return max(numbers(held, "totalReplicaCount").values(), default=None)
 
 

@@ -85,7 +85,13 @@ class _Look:
         return next((each.release for each in complete), None)
 
     def successor(self, place: int) -> Obj | None:
-        return self.company.living[place + 1] if place + 1 < len(self.company.living) else None
+        """Return the release after one, of those that have anything in clusters; the newest one in any case.
+
+        Who has nothing leads nobody: the newest one moves the same predecessor.
+        """
+        newer = self.company.living[place + 1 :]
+        committed = (each for each in newer[:-1] if self.stored[key_of(each)].is_committed)
+        return next(committed, newer[-1] if newer else None)
 
     def soonest(self) -> float | None:
         return min((wait for wait in self.waits if wait is not None), default=None)

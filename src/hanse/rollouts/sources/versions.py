@@ -21,6 +21,8 @@ _HYPHEN = re.compile(rf"\s*({_BOUND})\s+-\s+({_BOUND})\s*")
 _EXACT = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+" + _PARTS)
 _ANY = frozenset("xX*")
 _LARGEST = 2**63 - 1
+# No part of a version is so long; Python itself refuses to read numbers of thousands of digits.
+_LONGEST = 256
 
 
 class RangeProblem(ValueError):
@@ -101,10 +103,11 @@ def highest(versions: Iterable[str], wanted: VersionRange) -> str | None:
 
 
 def _version(major: str, minor: str | None, patch: str | None, pre: str | None) -> Version | None:
-    numbers = (int(major), int(minor or 0), int(patch or 0))
-    if max(numbers) > _LARGEST:
+    parts = tuple(pre.split(".")) if pre else ()
+    if any(len(each or "") > _LONGEST for each in (major, minor, patch, *parts)):
         return None
-    return Version(numbers, tuple(pre.split(".")) if pre else ())
+    numbers = (int(major), int(minor or 0), int(patch or 0))
+    return None if max(numbers) > _LARGEST else Version(numbers, parts)
 
 
 def _demand(text: str) -> _Demand:

@@ -74,15 +74,21 @@ class WeightsController:
     def _note_piece(self, change: Change) -> None:
         for piece in (change.old, change.new):
             if piece is not None and is_service(piece):
+                service = parse_piece(piece).key
                 application = Key(change.key.namespace, labels_of(piece).get(APP_LABEL, ""))
-                self._applications[parse_piece(piece).key] = application
+                self._applications[service] = application
+                if change.new_bytes is None:
+                    del self._applications[service]
                 self._soon(application)
 
     def _note_addresses(self, change: Change) -> None:
         for stored, act in ((change.old, set.discard), (change.new, set.add)):
             if stored is not None and MIXED_LABEL in labels_of(stored):
                 mixed_for = Key(change.key.namespace, labels_of(stored).get(APP_LABEL, ""))
-                act(self._mixtures.setdefault(mixed_for, set()), change.key)
+                mixed = self._mixtures.setdefault(mixed_for, set())
+                act(mixed, change.key)
+                if not mixed:
+                    del self._mixtures[mixed_for]
                 self._soon(mixed_for)
         application = self._applications.get(change.key)
         if application is not None:

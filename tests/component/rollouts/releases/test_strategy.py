@@ -6,7 +6,7 @@ from hanse.api.shipper.kinds import APPLICATIONS, CAPACITY_TARGETS, ROLLOUT_BLOC
 from hanse.kube.manifest import annotations_of, dig
 from hanse.kube.resources import EVENTS
 from hanse.rollouts.execution import Answer, Outcome
-from tests.component.rollouts.releases.stage import FULL_ON, HALF, STAGING, stage
+from tests.component.rollouts.releases.stage import FULL_ON, HALF, STAGING, stage, step
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 TWO = {"clusterRequirements": {"regions": [{"name": "local", "replicas": 2}]}}
@@ -273,3 +273,18 @@ async def test_38_historical_releases_are_brought_to_nothing_and_a_middle_step_s
         assert [await here.percents(first), await here.weights(first)] == [half, half]
         assert [await here.percents(second), await here.weights(second)] == [half, half]
         assert await achieved(here, second) == {"step": 1, "name": "half"}
+
+
+async def test_a_release_that_was_never_scheduled_leads_nobody():
+    strategy = {"steps": [step("staging", (100, 1), (100, 1)), FULL_ON]}
+    async with stage("a", start=False) as s:
+        first = await s.stands(0, 1, 100, complete=True, strategy=strategy)
+        await s.release(1, strategy=strategy, clusterRequirements={"regions": [{"name": "nowhere"}]})
+        await s.stands(2, 0, 1, complete=False, strategy=strategy)
+        s.start()
+        await s.quiet()
+        before = len(s.wire.writes)
+        await s.quiet()
+
+        assert (await s.percents(first), await s.weights(first)) == ({"a": 100}, {"a": 100})
+        assert len(s.wire.writes) == before

@@ -385,3 +385,13 @@ class TestDeadlines:
     def test_strategies_of_shipper_remember_nothing(self):
         assert held(release(), NOW) == {}
         assert run(release()).progress == {}
+
+
+def test_a_release_that_stands_still_is_told_so_once_and_not_at_every_look():
+    blocked = release(strategy=Strategy((STAGING,), deadline=Deadline(900.0)))
+
+    first = held(blocked, NOW)
+
+    assert first["heldSince"]
+    assert held(replace(blocked, progress=first), NOW + 0.01) == first
+    assert held(replace(blocked, progress=first), NOW + 60) == first

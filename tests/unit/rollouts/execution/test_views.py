@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hanse.kube.manifest import Key
-from hanse.rollouts.environment import EnvironmentProblem, Pair
+from hanse.rollouts.environment import EnvironmentProblem, Pair, parse_strategy
 from hanse.rollouts.execution import Achieved, TargetView, view_of
 
 READY = [{"type": "Ready", "status": "True"}]
@@ -89,3 +89,9 @@ def test_a_strategy_that_cannot_be_read_is_refused():
 
     with pytest.raises(EnvironmentProblem):
         view_of(broken, None, None, None)
+
+
+def test_a_selector_of_a_wave_that_cannot_be_read_names_the_field():
+    selector = {"matchExpressions": [{"key": "tier", "operator": "In"}]}
+    with pytest.raises(EnvironmentProblem, match=r"strategy\.waves\[0\]\.selector: "):
+        parse_strategy({"waves": [{"name": "first", "selector": selector}]})

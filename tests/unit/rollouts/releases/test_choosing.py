@@ -55,7 +55,6 @@ def test_each_region_gives_its_own_and_one_that_comes_twice_counts_as_said_last(
 
     assert chosen(environment=asks(("us",), ("eu", 8)), clusters=fleet) == (*NAMES, "us-1")
     assert len(chosen(environment=asks(("eu", 8), ("eu", 2)), clusters=fleet)) == 2
-    assert chosen(environment=asks(("eu", 0))) == ()
 
 
 def test_what_a_label_says_of_the_region_counts_before_what_the_nodes_say():
@@ -126,6 +125,11 @@ def test_43_a_capability_twice():
 
 def test_44_no_regions():
     assert chosen(environment=asks()).reason == "NoRegionsSpecified"
+
+
+def test_regions_that_ask_for_no_cluster_are_no_regions():
+    found = chosen(environment=asks(("eu", 0)))
+    assert (found.reason, "replicas of at least 1" in found.message) == ("NoRegionsSpecified", True)
 
 
 def test_45_a_little_more_weight_changes_nothing_and_much_more_may():

@@ -162,3 +162,8 @@ def test_the_highest_admitted_version_wins_and_what_is_no_version_is_passed_over
 )
 def test_only_a_whole_version_is_exact(text, exact):
     assert is_exact(text) is exact
+
+
+@pytest.mark.parametrize("text", ["9" * 5000 + ".0.0", "1.0.0-" + "9" * 5000])
+def test_numbers_that_python_itself_would_not_read_make_no_version(text):
+    assert parse_version(text) is None
