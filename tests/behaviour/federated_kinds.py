@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from hanse.kube.conditions import is_true
+from hanse.kube.manifest import dig
 from tests.behaviour.stage import selecting, template
 from tests.e2e.federation import MEMBERS, Federation, Refused, get
 from tests.kubernetes.real import KubectlError, wait_until
@@ -130,7 +132,7 @@ def enabled_kinds_go_to_every_cluster(federation: Federation) -> None:
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"}
     binding = manifest(ROLES, "RoleBinding", "robot", roleRef=reference, subjects=subjects)
     apply(federation, HOME, manifest("v1", "ServiceAccount", "robot"), role, binding, WIDGETS)
-    federation.kubectl("federation", "wait", "crd/widgets.example.com", "--for=condition=Established", "--timeout=180s")
+    until("widgets are served", lambda: is_established(federation, "widgets.example.com"))
     apply(federation, manifest("example.com/v1", "Widget", "gear", spec={"size": 5}))
     assert holders(federation, "role", "reader") == ()
 
@@ -216,3 +218,9 @@ def pods(federation: Federation, member: str, app: str) -> set[str]:
 def columns(federation: Federation, target: str) -> list[str]:
     """Return what `kubectl get` prints of an object of the federation."""
     return federation.kubectl("federation", "get", target, HERE, "--no-headers").split()
+
+
+def is_established(federation: Federation, name: str) -> bool:
+    """Tell whether a kind is served; `kubectl wait` fails on a definition of which nothing was said yet."""
+    crd = json.loads(federation.kubectl("federation", "get", "crd", name, "-o", "json"))
+    return is_true(dig(crd, "status", "conditions"), "Established")

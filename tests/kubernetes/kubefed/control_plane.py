@@ -50,7 +50,7 @@ class KubeFed:
         chart = str(self._folder / "chart")
         self.host.kubectl("create", "namespace", SYSTEM_NAMESPACE)
         self._apply(self._run(self._helm, "show", "crds", chart))
-        self.host.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=180s", seconds=90)
+        self.host.wait_served()
         values = self.host.folder / "kubefed-values.yaml"
         values.write_text(yaml.safe_dump({"controllermanager": _VALUES}))
         shown = [f"--show-only={template}" for template in _SHOWN]

@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hanse.kube.conditions import is_true
+from hanse.kube.manifest import dig
 from tests.kubernetes.real.components import components_folder
 from tests.kubernetes.real.flags import (
     ClusterShape,
@@ -126,6 +128,14 @@ class RealCluster:
     def get(self, *arguments: str) -> Any:
         """Return what `kubectl get` finds, as a manifest."""
         return json.loads(self.kubectl("get", *arguments, "--output=json"))
+
+    def wait_served(self) -> None:
+        """Wait until every custom kind is served; `kubectl wait` fails on a definition of which nothing was said yet."""
+        wait_until(
+            lambda: all(is_true(dig(crd, "status", "conditions"), "Established") for crd in self.get("crds")["items"]),
+            seconds=180,
+            what="every custom kind is served",
+        )
 
     def run(self, name: str, argv: Sequence[str]) -> int:
         """Start a process that accompanies the cluster and ends with it; return its pid."""

@@ -58,7 +58,7 @@ def member() -> Iterator[Member]:
     with real_clusters({"c-us": HOST}) as clusters:
         cluster = clusters["c-us"]
         cluster.kubectl("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": MCS_CRDS}))
-        cluster.kubectl("wait", "--for=condition=Established", "crd", "--all")
+        cluster.wait_served()
         port, inner, beyond = free_port(), free_port(), free_port()
         access = (f"kubeconfig {cluster.kubeconfig}",)
         part = corefile_part(
