@@ -30,9 +30,14 @@ def summary(outlooks: Sequence[Outlook]) -> str:
     """Return what would happen in one sentence."""
     counts = Counter(change.effect for outlook in outlooks for change in outlook.changes)
     troubled = sum(bool(outlook.trouble) for outlook in outlooks)
+    released = sum(outlook.new_release for outlook in outlooks)
     parts = [f"{counts[effect]} {effect}" for effect in Effect if counts[effect]]
-    sentence = f"{', '.join(parts)} over all clusters." if parts else "Nothing would change."
-    return sentence + (f" Of {troubled} objects not everything can be had." if troubled > 1 else "")
+    sentences = [f"{', '.join(parts)} over all clusters."] if parts else []
+    if released:
+        sentences.append(f"{released} new release{'s' if released > 1 else ''}.")
+    return (" ".join(sentences) or "Nothing would change.") + (
+        f" Of {troubled} objects not everything can be had." if troubled > 1 else ""
+    )
 
 
 def document(outlooks: Sequence[Outlook]) -> dict[str, Any]:
@@ -52,6 +57,7 @@ def document(outlooks: Sequence[Outlook]) -> dict[str, Any]:
                 ],
                 "placedBy": list(outlook.sources),
                 "trouble": outlook.trouble,
+                "newRelease": outlook.new_release,
             }
             for outlook in outlooks
         ]
@@ -68,6 +74,8 @@ def diff(change: ClusterChange) -> str:
 def _object(outlook: Outlook) -> Iterator[str]:
     if outlook.trouble:
         yield f"{outlook.title}: {outlook.trouble}"
+    if outlook.note:
+        yield f"{outlook.title}: {outlook.note}"
     for effect, group in _grouped(outlook.changes):
         clusters = ", ".join(change.cluster for change in group)
         why = f" ({group[0].why})" if effect is Effect.REMOVED and group[0].why else ""

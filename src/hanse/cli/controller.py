@@ -21,7 +21,7 @@ from hanse.api.federation import (
 )
 from hanse.api.kubefed.forms import FORM_D, FORMS, Form
 from hanse.api.kubefed.hosting import kubefed_definitions
-from hanse.api.pieces import PIECE_CRD
+from hanse.api.pieces import PIECE_CRD, PIECES
 from hanse.api.shipper.definitions import SHIPPER_CRDS
 from hanse.cli.authorship import STAMPED_GROUPS, held_types, stamp_authors
 from hanse.cli.control_plane import (
@@ -111,9 +111,13 @@ def command(
     naming = Naming(_federation(federation_name, domain), _dns_options(dns_listen) if dns_listen else None)
     if dry_run:
         held = held_at_birth([*held_types(), *held_by_default()])
-        stamping = policy_manifest(API_VERSION, DEFAULT_KINDS, "the user of this kubeconfig", held, STAMPED_GROUPS)
+        own, stamped = "the user of this kubeconfig", (*DEFAULT_KINDS, PIECES)
+        stamping = (
+            policy_manifest(API_VERSION, stamped, own, held, STAMPED_GROUPS),
+            binding_manifest(API_VERSION, own),
+        )
         kinds_of_others = (*FORM_CRDS, *kubefed_definitions(forms=forms), PIECE_CRD, *SHIPPER_CRDS)
-        applied = (*HOST_CRDS, *kinds_of_others, stamping, binding_manifest(API_VERSION), *block_policies())
+        applied = (*HOST_CRDS, *kinds_of_others, *stamping, *block_policies())
         show_documents(applied if naming.federation is None else (*applied, naming.federation))
         return
     teachings = read_teachings(kinds)

@@ -16,7 +16,7 @@ from hanse.cli.connection import connected, host_endpoint, host_options, read_cl
 from hanse.cli.doors import read_doors
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
-from hanse.cli.naming import kind_named, parse_named, require_name
+from hanse.cli.naming import kind_named, parse_named, require_name, require_not_rolled_out
 from hanse.cli.output import Column, output_option, show
 from hanse.cli.paper import federation_of, file_options, load_policy, read_papers
 from hanse.cli.rehearsal import Rehearsed
@@ -176,6 +176,7 @@ def _wish(part: ClusterExplanation, replicas: int | None) -> str:
 async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
     async with connected(endpoint) as host:
         resource = await kind_named(host, word)
+        require_not_rolled_out(resource, key.name)
         doors = await read_doors(host, resource)
         speaker = await find_speaker(host, doors, resource, key)
         ref, source, target = speaker.ref, speaker.source, speaker.target

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hanse.api.shipper.kinds import APPLICATIONS
 from hanse.cli.failures import Failure, Misuse
 from hanse.kube.client import Client
 from hanse.kube.errors import NotFound
@@ -64,8 +65,22 @@ async def find_source(host: Client, resource: Resource, key: Key) -> Obj:
     return next(iter(found.values()))
 
 
+def require_not_rolled_out(resource: Resource, name: str) -> None:
+    """Raise Failure for what belongs to a rollout, whose own command shows what became of it."""
+    if resource.group == APPLICATIONS.group:
+        raise Failure(rolled_out(resource, name if resource.kind == APPLICATIONS.kind else "APP"))
+
+
+def rolled_out(resource: Resource, application: str) -> str:
+    """Say that a kind is not copied into clusters as it is, and what shows what became of it."""
+    shows = f"`hanse rollout get {application}` shows an application with its releases, clusters and pods"
+    return f"{resource.group_resource} are not copied into clusters: {shows}"
+
+
 def not_federated(resource: Resource, known: Sequence[Resource]) -> str:
     """Say that a kind stays on the federation, and what to write instead or how to change that."""
+    if resource.group == APPLICATIONS.group:
+        return rolled_out(resource, "APP")
     kinds = ", ".join(kind.plural for kind in known)
     advice = {
         "pods": "write a Deployment, whose pods run in the clusters",

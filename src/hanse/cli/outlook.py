@@ -11,6 +11,7 @@ from hanse.cli.connection import read_clusters
 from hanse.cli.doors import read_inputs
 from hanse.cli.failures import Misuse
 from hanse.cli.paper import Papers
+from hanse.cli.rollout_foreseeing import foresee_release
 from hanse.cli.speaking import claims_of, find_claimants, spoken_for, title_of
 from hanse.cli.trial import Pair, everything, spoken_of, try_objects
 from hanse.kube.client import Client
@@ -25,13 +26,23 @@ from hanse.propagation.rehearsing import Onlooker
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What would become of one object; `trouble` says what stands in the way of it."""
+    """What would become of one object; `trouble` says what stands in the way of it.
+
+    Of an application `note` says whether it becomes a new release, whose clusters are chosen only then.
+    """
 
     title: str
     changes: tuple[ClusterChange, ...] = ()
     trouble: str = ""
     sources: tuple[str, ...] = ()
     planned: Planned | None = None
+    note: str = ""
+    new_release: bool = False
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything would change."""
+        return bool(self.changes) or self.new_release
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,13 @@ async def look_ahead(host: Client, papers: Papers, lost: Sequence[str]) -> list[
     )
     foreseen = [(ref, _foreseen(ref, *worlds)) for ref in pairs]
     refused = [Outlook(title, trouble=trouble) for title, trouble in tried.refused.items()]
-    return refused + [outlook for ref, outlook in foreseen if ref in named or outlook.changes]
+    released = [_released(ref, pair) for ref, pair in tried.applications.items()]
+    return refused + released + [outlook for ref, outlook in foreseen if ref in named or outlook.changes]
+
+
+def _released(ref: Ref, pair: Pair) -> Outlook:
+    found = foresee_release(pair.now, pair.then or {})
+    return Outlook(title_of(ref), trouble=found.trouble, note=found.note, new_release=found.is_new)
 
 
 async def _beside(host: Client, now: _Side, then: _Side, pairs: Mapping[Ref, Pair]) -> dict[Ref, Pair]:

@@ -43,6 +43,7 @@ def command(
     Examples:
       hanse plan -f web.yaml                       a diff for every cluster that would change
       hanse plan -f policy.yaml                    and what a policy would move
+      hanse plan -f application.yaml               whether an Application would become a new release
       hanse plan --lose eu-west                    what the loss of a cluster would mean
       hanse plan -f manifests --clusters fleet.yaml    on files alone, for CI
 
@@ -82,15 +83,15 @@ def _plan_live(find: Callable[[], Endpoint], papers: Papers, lost: Sequence[str]
         echo(told(outlooks))
     else:
         rows = [[each.title, _effects(each), "; ".join(each.sources), each.trouble] for each in outlooks]
-        show(output, _CHANGES, rows, document(outlooks), [each.title for each in outlooks if each.changes])
+        show(output, _CHANGES, rows, document(outlooks), [each.title for each in outlooks if each.differs])
     if any(each.trouble for each in outlooks):
         raise SystemExit(2)
-    if any(each.changes for each in outlooks):
+    if any(each.differs for each in outlooks):
         raise SystemExit(1)
 
 
 def _effects(outlook: Outlook) -> str:
-    return ", ".join(f"{change.cluster}: {change.effect}" for change in outlook.changes)
+    return outlook.note or ", ".join(f"{change.cluster}: {change.effect}" for change in outlook.changes)
 
 
 async def _look_ahead(endpoint: Endpoint, papers: Papers, lost: Sequence[str]) -> list[Outlook]:

@@ -30,8 +30,9 @@ def command(application: str, yes: bool, **where: Any) -> None:
         return contender.name, incumbent.name
 
     release, before = on_rollout(application, where, look)
-    if not yes:
-        click.confirm(f"Delete release {release} and go back to {before}?", abort=True)
+    if not (yes or _is_meant(f"Delete release {release} and go back to {before}?")):
+        click.echo("nothing was done", err=True)
+        raise SystemExit(1)
 
     async def abort(host: Client, rollout: RolloutReading) -> str:
         contender, incumbent = abortable(rollout)
@@ -45,6 +46,15 @@ def command(application: str, yes: bool, **where: Any) -> None:
         return f"release {contender.name} is deleted; application {application} goes back to {incumbent.name}"
 
     click.echo(on_rollout(application, where, abort))
+
+
+def _is_meant(question: str) -> bool:
+    try:
+        return click.confirm(question)
+    except click.Abort:
+        # Ctrl-C, or nobody there to answer.
+        click.echo(err=True)
+        return False
 
 
 def abortable(rollout: RolloutReading) -> tuple[ReleaseReading, ReleaseReading]:

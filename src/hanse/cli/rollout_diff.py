@@ -57,7 +57,8 @@ def chosen(rollout: RolloutReading, names: tuple[str, ...]) -> tuple[ReleaseRead
     if names:
         return require_release(rollout, names[0]), contender
     if rollout.incumbent is None:
-        raise Failure(f"release {contender.name} has no complete one before it to be compared with; name two releases")
+        way = "; name two releases" if len(rollout.releases) > 1 else ""
+        raise Failure(f"release {contender.name} has no complete one before it to be compared with{way}")
     return rollout.incumbent, contender
 
 

@@ -37,6 +37,8 @@ _TARGET_KINDS = (INSTALLATION_TARGETS, CAPACITY_TARGETS, TRAFFIC_TARGETS)
 _DENIED = "denied request: "
 # A controller may write its status at any moment; it does not do so for ever.
 _ROUNDS = 5
+# So many names are listed to who has mistyped one.
+_NAMED = 5
 
 
 def application_options(command: F) -> F:
@@ -132,8 +134,13 @@ def unknown(key: Key, known: Iterable[Key]) -> str:
     where = f"in namespace {key.namespace}" if key.namespace else "in any namespace of the federation"
     if near:
         return f"there is no application {key.name} {where}; did you mean {', '.join(near)}?"
-    rest = f"there are {', '.join(names[:5])}" if names else "there are none"
-    return f"there is no application {key.name} {where}; {rest}"
+    return f"there is no application {key.name} {where}; {_those(names)}"
+
+
+def _those(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return f"there is only {names[0]}" if names else "there are none"
+    return f"there are {', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
 
 
 async def find_rollout(host: Client, key: Key) -> RolloutReading:

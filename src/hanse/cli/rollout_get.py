@@ -65,12 +65,13 @@ def command(application: str, watch: bool, output: str, **where: Any) -> None:
         laid = rows(tree_of(rollout, pods))
         show(output, COLUMNS, laid, document(rollout, pods), [f"release/{each.name}" for each in rollout.releases])
     else:
-        _print_all(on_host(where, lambda host: list_rollouts(host, where["namespace"])), output)
+        _print_all(on_host(where, lambda host: list_rollouts(host, where["namespace"])), where["namespace"], output)
 
 
-def _print_all(rollouts: list[RolloutReading], output: str) -> None:
+def _print_all(rollouts: list[RolloutReading], namespace: str, output: str) -> None:
     if not rollouts and output in ("table", "wide"):
-        click.echo("there is no application; `kubectl apply` one (examples/rollouts)", err=True)
+        place = f" in namespace {namespace}" if namespace else ""
+        click.echo(f"there is no application{place}; `kubectl apply` one (examples/rollouts)", err=True)
         return
     names = [f"application/{name_of(each.application)}" for each in rollouts]
     show(output, _TABLE, [_row(each) for each in rollouts], {"items": [summary(each) for each in rollouts]}, names)

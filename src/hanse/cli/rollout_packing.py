@@ -16,6 +16,7 @@ import yaml
 from hanse.api.names import FEDERATE_ANNOTATION
 from hanse.cli.failures import Misuse
 from hanse.kube.manifest import Obj
+from hanse.kube.names import name_problems
 
 # An API server takes no ConfigMap with more than this in it, counted before it is encoded.
 LIMIT_BYTES = 1024 * 1024
@@ -34,6 +35,8 @@ class Packed:
 
 def pack(folder: Path, name: str, namespace: str = "") -> Packed:
     """Make the ConfigMap of a folder; raises Misuse where that cannot be."""
+    if name_problems(name, "subdomain"):
+        raise Misuse(f"--name: {name!r} is no name for a ConfigMap; write lower case letters, digits, '-' and '.' only")
     files = _files(folder)
     if "Chart.yaml" in files:
         return _chart(files, folder, name, namespace)

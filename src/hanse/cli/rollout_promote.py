@@ -11,7 +11,7 @@ from hanse.cli.failures import Misuse
 from hanse.cli.rollout_blocking import require_unblocked
 from hanse.cli.rollout_finding import application_options, on_host, on_rollout, require_contender, write
 from hanse.cli.rollout_stepping import next_step
-from hanse.cli.rollout_waiting import Goal, parse_timeout, wait_for
+from hanse.cli.rollout_waiting import Goal, parse_timeout, stoppable, wait_for
 from hanse.kube.client import Client
 from hanse.kube.manifest import Key, Obj, key_of, name_of
 from hanse.rollouts.reading import RolloutReading, step_title
@@ -49,4 +49,5 @@ def command(application: str, to: str, full: bool, waits: bool, timeout: str, **
     click.echo(told)
     if waits:
         goal = Goal(step)
-        click.echo(on_host(where, lambda host: wait_for(host, key, goal, seconds, click.echo, release)))
+        with stoppable():
+            click.echo(on_host(where, lambda host: wait_for(host, key, goal, seconds, click.echo, release)))

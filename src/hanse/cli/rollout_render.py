@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from hanse.api.pieces import PIECES, parse_piece
 from hanse.api.shipper.kinds import APPLICATIONS, HIGHEST_GENERATION_ANNOTATION, RELEASE_LABEL
-from hanse.cli.connection import connected, host_options
+from hanse.cli.connection import DATA_DIR_VARIABLE, connected, default_data_dir, host_options
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.output import show_documents
 from hanse.cli.rollout_finding import Where, endpoint_of, namespace_option, on_rollout, require_release
@@ -38,7 +39,7 @@ _NOBODY = Endpoint("https://federation.invalid")
 @click.option(
     "--charts",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="The folder that file:/// addresses are relative to.",
+    help="The folder that file:/// addresses are relative to (default: that of a federation of `hanse up`).",
 )
 @namespace_option
 @host_options
@@ -52,7 +53,7 @@ def command(application: str, filename: Path | None, release: str, charts: Path 
         raise Misuse("name an application, or give one with -f, and not both")
     if release and filename:
         raise Misuse("--release goes with the name of an application, not with -f")
-    settings = SourceSettings(folder=charts)
+    settings = SourceSettings(folder=charts or charts_beside(where))
     if filename is not None:
         manifests = _from_file(_application_in(filename, where["namespace"]), where, settings)
     elif release:
@@ -60,6 +61,20 @@ def command(application: str, filename: Path | None, release: str, charts: Path 
     else:
         manifests = on_rollout(application, where, lambda host, rollout: _of_template(host, rollout, settings))
     show_documents(manifests)
+
+
+def charts_beside(where: Where) -> Path | None:
+    """Return the folder of charts of the federation that is meant, None where `hanse up` does not run it here."""
+    named = where["data_dir"] is not None or DATA_DIR_VARIABLE in os.environ
+    kubeconfig = where["kubeconfig"] or (not named and os.environ.get("KUBECONFIG"))
+    try:
+        folder = Path(kubeconfig).parent if kubeconfig else where["data_dir"] or default_data_dir()
+    except Misuse:
+        return None
+    charts: Path = folder / "charts"
+    # Other kubeconfigs may lie beside a folder of that name.
+    is_meant = not kubeconfig or Path(kubeconfig).name == "kubeconfig"
+    return charts if is_meant and charts.is_dir() and (folder / "kubeconfig").exists() else None
 
 
 def _application_in(path: Path, namespace: str) -> Obj:
@@ -127,4 +142,9 @@ async def render(host: Client, application: Obj, release: Obj, settings: SourceS
     except EnvironmentProblem as problem:
         raise Misuse(str(problem)) from problem
     except SourceProblem as problem:
+        if settings.folder is None and str(problem).startswith("file:/// is off"):
+            raise Failure(
+                "file:/// addresses are relative to a folder that is not known here; give --charts FOLDER, where the "
+                "control plane has it"
+            ) from problem
         raise Failure(str(problem)) from problem

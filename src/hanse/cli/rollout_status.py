@@ -9,7 +9,7 @@ import click
 from hanse.cli.failures import Misuse
 from hanse.cli.rollout_finding import application_options, on_rollout, require_contender
 from hanse.cli.rollout_stepping import step_named
-from hanse.cli.rollout_waiting import Goal, parse_timeout, wait_for
+from hanse.cli.rollout_waiting import Goal, parse_timeout, stoppable, wait_for
 from hanse.kube.client import Client
 from hanse.kube.manifest import key_of
 from hanse.rollouts.reading import RolloutReading
@@ -30,6 +30,7 @@ def command(application: str, timeout: str, step: str, complete: bool, **where: 
       2  the command line is wrong
       3  it does not get there without a person: aborted, replaced, blocked, failed
       4  it did not get there in time
+      130  stopped by Ctrl-C; the rollout goes on
     """
     if step and complete:
         raise Misuse("--step and --complete do not go together; leave one of them out")
@@ -39,4 +40,5 @@ def command(application: str, timeout: str, step: str, complete: bool, **where: 
         wanted = step_named(require_contender(rollout), step, "--step") if step else None
         return await wait_for(host, key_of(rollout.application), Goal(wanted, complete), seconds, click.echo)
 
-    click.echo(on_rollout(application, where, wait))
+    with stoppable():
+        click.echo(on_rollout(application, where, wait))

@@ -100,16 +100,17 @@ def _sum(parts: Iterable[tuple[int, int]]) -> str:
 
 def _cluster(cluster: ClusterReading, release: str, pods: Sequence[Obj] | str) -> Line:
     silent = pods if isinstance(pods, str) else ""
+    said = any(silent in problem for problem in cluster.problems)
     below = () if isinstance(pods, str) else pods_of(release, pods)
     done = cluster.installed and cluster.available == cluster.desired and not cluster.problems
     # A cluster that tells this command nothing may be well for all that the control plane knows.
-    mark = Mark.FAILED if cluster.sad_pods else Mark.OK if done else Mark.WAITING
+    state = marked(Mark.OK) if done else outcome_word(Outcome.FAILED if cluster.failing else Outcome.WORKING)
     return Line(
         title=f"cluster {cluster.name}",
         capacity=f"{cluster.available}/{cluster.desired} ({cluster.percent}%)",
         traffic=f"{cluster.achieved_weight}/{cluster.weight}",
-        state=marked(mark),
-        why="; ".join(part for part in (*cluster.problems, silent) if part),
+        state=state,
+        why="; ".join((*cluster.problems, *([silent] if silent and not said else []))),
         children=tuple(_pod(pod) for pod in below),
     )
 

@@ -40,6 +40,11 @@ def command(application: str, to: str, **where: Any) -> None:
 def earlier_release(rollout: RolloutReading, name: str) -> ReleaseReading:
     """Return the release to go back to; raises Failure where that is none, or is what is asked for already."""
     earlier = require_release(rollout, name) if name else rollout.incumbent
+    if earlier is None and len(rollout.releases) < 2:
+        raise Failure(
+            f"release {require_contender(rollout).name} is the only one of application {name_of(rollout.application)}; "
+            "change its template instead"
+        )
     if earlier is None:
         raise Failure(
             f"release {require_contender(rollout).name} has no complete one before it; name one with --to "

@@ -12,7 +12,7 @@ from hanse.cli.connection import connected, host_endpoint, host_options, read_cl
 from hanse.cli.failures import one_sentence
 from hanse.cli.family import Branch, read_relatives, tree_of
 from hanse.cli.fleet import ask_members
-from hanse.cli.naming import kind_named, parse_named, require_name
+from hanse.cli.naming import kind_named, parse_named, require_name, require_not_rolled_out
 from hanse.cli.output import Column, marked, output_option, show
 from hanse.cli.running import run
 from hanse.cli.speaking import find_copied
@@ -68,7 +68,9 @@ def command(
 
 async def _read(endpoint: Endpoint, word: str, key: Key) -> Branch:
     async with connected(endpoint) as host:
-        source, target = await find_copied(host, await kind_named(host, word), key)
+        resource = await kind_named(host, word)
+        require_not_rolled_out(resource, key.name)
+        source, target = await find_copied(host, resource, key)
         relatives = await ask_members(
             host,
             await read_clusters(host),

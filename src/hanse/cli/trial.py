@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from hanse.api.shipper.kinds import APPLICATIONS
 from hanse.cli.doors import kind_in, plain_kinds
 from hanse.cli.naming import not_federated
 from hanse.kube.cache import Change
@@ -33,16 +34,20 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What the server says of objects in files: those that go into members, what speaks of others, why it refuses."""
+    """What the server says of objects in files.
+
+    Those that go into members, what speaks of others, applications that become releases, and why it refuses one.
+    """
 
     pairs: dict[Ref, Pair] = field(default_factory=dict)
     inputs: dict[Ref, Pair] = field(default_factory=dict)
+    applications: dict[Ref, Pair] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
 
 async def try_objects(host: Client, doors: Doors, objects: Iterable[Obj]) -> Tried:
     """Try each object on the federation's API server, which refuses what is wrong and fills in what is left out."""
-    tried, kinds = Tried(), [*doors.resources, *doors.inputs]
+    tried, kinds = Tried(), [*doors.resources, *doors.inputs, APPLICATIONS]
     for obj in objects:
         title, key, resource = f"{obj['kind']} {key_of(obj)}", key_of(obj), kind_in(kinds, obj)
         try:
@@ -55,6 +60,8 @@ async def try_objects(host: Client, doors: Doors, objects: Iterable[Obj]) -> Tri
             tried.refused[title] = str(error)
             continue
         pair = Pair(None if live is None else resource.name_kind(live), then)
+        if resource == APPLICATIONS:
+            tried.applications[Ref(resource, key)] = pair
         if resource in doors.inputs:
             tried.inputs[Ref(resource, key)] = pair
         if resource in doors.resources:

@@ -1,8 +1,9 @@
 """Who may place work where: the verb `use` on a Cluster, asked of the host for the author of an object.
 
 The author is what admission stamped on the object (`access_admission`), which nobody can write themselves. Where that
-admission is not installed nothing is known of authors, and nothing is refused. Answers are remembered until roles or
-bindings change; an answer that cannot be had is an error, and nothing is placed on it.
+admission is not installed nothing is known of authors, and nothing is refused. Hanse itself, who makes objects of
+others' objects, is refused nothing. Answers are remembered until roles or bindings change; an answer that cannot be had
+is an error, and nothing is placed on it.
 """
 
 from __future__ import annotations

@@ -66,13 +66,14 @@ async def install_for_guests(host: Client, kinds: Sequence[Resource], labels: Ma
     if served is None:
         return
     policy, binding = served
-    manifest = policy_manifest(policy.api_version, kinds, await _own_name(host))
+    own = await _own_name(host)
+    manifest = policy_manifest(policy.api_version, kinds, own)
     matches = {**manifest["spec"]["matchConstraints"], "namespaceSelector": {"matchLabels": dict(labels)}}
     named, spec = {"name": GUEST_POLICY_NAME}, {**manifest["spec"], "matchConstraints": matches}
     await host.apply(policy, {**manifest, "metadata": named, "spec": spec})
     await host.apply(
         binding,
-        {**binding_manifest(binding.api_version), "metadata": named, "spec": {"policyName": GUEST_POLICY_NAME}},
+        {**binding_manifest(binding.api_version, own), "metadata": named, "spec": {"policyName": GUEST_POLICY_NAME}},
     )
 
 
@@ -163,7 +164,7 @@ def _pointer(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def binding_manifest(api_version: str, own: str = "") -> Obj:
+def binding_manifest(api_version: str, own: str) -> Obj:
     """Write what puts the policy into force, and who Hanse itself is here."""
     return {
         "apiVersion": api_version,

@@ -78,7 +78,8 @@ class Intent:
         """Return the intent of somebody who may not use these clusters; each has the sentence that says so."""
         if not refusals:
             return self
-        return replace(self, placement=replace(self.placement, forbidden=tuple(sorted(refusals.items()))))
+        forbidden = {**dict(self.placement.forbidden), **refusals}
+        return replace(self, placement=replace(self.placement, forbidden=tuple(sorted(forbidden.items()))))
 
     def forbids(self, cluster: str) -> bool:
         """Tell whether whoever asks may not use a cluster."""

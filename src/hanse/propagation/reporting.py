@@ -31,6 +31,7 @@ def rows_of(
     desk: Desk,
 ) -> Iterator[Row]:
     """Yield each cluster's part of a report."""
+    forbidden = dict(intent.placement.forbidden)
     for verdict in planned.decision.verdicts:
         cluster, wanted = verdict.cluster, planned.wanted.get(verdict.cluster)
         observation = observed.get(cluster, UNSEEN)
@@ -41,11 +42,11 @@ def rows_of(
             cluster=cluster,
             wanted=wanted.manifest if isinstance(wanted, Present) else None,
             observed=copy if own or shared else None,
-            live=not refusals.get(cluster) and not intent.forbids(cluster),
+            live=not refusals.get(cluster) and cluster not in forbidden,
             trouble=spoiled or desk.trouble(cluster, target) or observation.refusal,
             reason="ApplyOverridesFailed" if spoiled else desk.reason(cluster, target),
             shared=shared,
-            held=planned.held.get(cluster, ""),
+            held=forbidden.get(cluster) or planned.held.get(cluster, ""),
         )
 
 

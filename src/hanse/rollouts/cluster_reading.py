@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
 from dataclasses import dataclass
 
 from hanse.api.shipper.kinds import CLUSTERS_ANNOTATION
 from hanse.kube.conditions import is_true
 from hanse.kube.manifest import Obj, annotations_of, dig
 from hanse.rollouts.door import share_of
+
+# What a kubelet says of a container that has failed; other words come up whenever one starts.
+_FAILURES = frozenset(
+    {
+        "CrashLoopBackOff",
+        "ImagePullBackOff",
+        "ErrImagePull",
+        "ErrImageNeverPull",
+        "InvalidImageName",
+        "RegistryUnavailable",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+        "PreStartHookError",
+        "PostStartHookError",
+        "Error",
+        "OOMKilled",
+        "ContainerCannotRun",
+        "StartError",
+        "DeadlineExceeded",
+        "Evicted",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +60,7 @@ class ClusterReading:
     installed: bool = False
     sad_pods: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    failing: bool = False
 
 
 def clusters_of(release: Obj, targets: Targets) -> tuple[ClusterReading, ...]:
@@ -61,7 +85,8 @@ def _cluster(name: str, targets: Targets) -> ClusterReading:
         achieved_weight=int(led.get("achievedTraffic") or 0),
         installed=is_true(installed.get("conditions"), "Ready"),
         sad_pods=tuple(str(pod.get("name", "")) for pod in shown.get("sadPods") or ()),
-        problems=tuple(dict.fromkeys(_problems(installed, shown, led))),
+        problems=_problems(installed, shown, led),
+        failing=any(map(_is_failure, shown.get("conditions") or ())),
     )
 
 
@@ -70,8 +95,22 @@ def _entries(target: Obj | None, part: str) -> dict[str, Obj]:
     return {entry["name"]: entry for entry in entries if isinstance(entry, dict)}
 
 
-def _problems(*entries: Obj) -> Iterable[str]:
+def _is_failure(condition: Obj) -> bool:
+    """Tell whether a condition says that pods have failed, and not merely that they are yet to be ready."""
+    if condition.get("status") != "False":
+        return False
+    if condition.get("reason") == "DeploymentStuck":
+        return True
+    reasons = " ".join(re.findall(r"\[([^\]]*)\]", str(condition.get("message") or "")))
+    return not _FAILURES.isdisjoint(reasons.split())
+
+
+def _problems(*entries: Obj) -> tuple[str, ...]:
+    """Return what is wrong, each sentence once: several conditions may give it under reasons of their own."""
+    told: dict[str, str] = {}
     for entry in entries:
         for found in entry.get("conditions") or ():
             if found.get("status") == "False":
-                yield ": ".join(str(part) for part in (found.get("reason"), found.get("message")) if part)
+                reason, message = str(found.get("reason") or ""), str(found.get("message") or "")
+                told.setdefault(message or reason, f"{reason}: {message}" if reason and message else reason or message)
+    return tuple(each for each in told.values() if each)

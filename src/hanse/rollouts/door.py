@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hanse.api.names import ADOPT_ANNOTATION, FEDERATE_ANNOTATION
+from hanse.api.clusters import words_of
+from hanse.api.names import ADOPT_ANNOTATION, AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION, FEDERATE_ANNOTATION
 from hanse.api.pieces import PIECES, PIECES_ANNOTATION, RENDERING_ANNOTATION, Piece, parse_piece
 from hanse.api.shipper.kinds import (
     APP_LABEL,
     APPLICATIONS,
     CAPACITY_TARGETS,
+    CLUSTERS_ANNOTATION,
     INSTALLATION_TARGETS,
     RELEASE_LABEL,
+    RELEASES,
 )
 from hanse.kube.cache import Change
 from hanse.kube.manifest import (
@@ -49,7 +52,7 @@ _EVERY_TAINT = (Toleration(operator="Exists"),)
 _UNCOMMITTED = -1
 
 
-_OTHER_INPUTS = (INSTALLATION_TARGETS, CAPACITY_TARGETS, APPLICATIONS)
+_OTHER_INPUTS = (INSTALLATION_TARGETS, CAPACITY_TARGETS, APPLICATIONS, RELEASES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class _Known:
     installations: Mapping[Key, Obj] = field(default_factory=dict)
     capacities: Mapping[Key, Obj] = field(default_factory=dict)
     applications: Mapping[Key, Obj] = field(default_factory=dict)
+    releases: Mapping[Key, Obj] = field(default_factory=dict)
     # Whether there was any piece when it was looked: a federation without applications follows nothing else.
     awake: bool = False
 
@@ -85,7 +89,7 @@ class RolloutDoor:
 
     @property
     def inputs(self) -> Sequence[Resource]:
-        """What says where a release is and how much of it; and the application, whose author has to be allowed that."""
+        """What says where a release is and how much of it; all whose authors have to be allowed that among them."""
         return (PIECES, *_OTHER_INPUTS) if self._known.awake else (PIECES,)
 
     def informed(self, inputs: Inputs) -> RolloutDoor:
@@ -95,6 +99,7 @@ class RolloutDoor:
             installations=inputs.get(INSTALLATION_TARGETS, {}),
             capacities=inputs.get(CAPACITY_TARGETS, {}),
             applications=inputs.get(APPLICATIONS, {}),
+            releases=inputs.get(RELEASES, {}),
             awake=bool(inputs[PIECES]),
         )
         return RolloutDoor(known)
@@ -102,16 +107,17 @@ class RolloutDoor:
     def affected(self, resource: Resource, change: Change) -> Affected:
         """Return the pieces of a release whose clusters changed, or the one whose replicas did.
 
-        With the first piece there is everything to learn.
+        Somebody else who says it may be allowed less, or more. With the first piece there is everything to learn.
         """
         if resource == PIECES:
             return Affected(everything=not self._known.awake and change.new_bytes is not None)
         if resource == CAPACITY_TARGETS:
             return Affected((Ref(PIECES, change.key),))
+        if resource in (APPLICATIONS, RELEASES):
+            return self._by_others(resource, change)
         if resource != INSTALLATION_TARGETS or _placing(change.old) == _placing(change.new):
             return Affected()
-        named = dict.fromkeys(name for each in (change.old, change.new) if each is not None for name in _pieces(each))
-        return Affected(tuple(Ref(PIECES, Key(change.key.namespace, name)) for name in named))
+        return _affected(change.key.namespace, change.old, change.new)
 
     def target(self, source: Ref) -> Ref:
         """Return what members hold of a piece; of one that is not known, nothing."""
@@ -153,8 +159,13 @@ class RolloutDoor:
         installation = self._known.installations.get(release)
         if installation is None:
             return Problem("NotInstalled", f"InstallationTarget {release} says where it goes, and is not there yet")
+        if self._known.releases.get(release) is None and _is_made_by_hanse(source):
+            return Problem("NoRelease", f"Release {release} says whose it is, and is not there", expected=True)
+        if _is_scaled(source, piece) and release not in self._known.capacities:
+            # Whoever deleted it has not asked for no pods.
+            told = f"CapacityTarget {release} says how many replicas it has, and is not there"
+            return Problem("NotSized", told, expected=True)
         template = as_stored(piece.template)
-        application = self._known.applications.get(Key(release.namespace, labels_of(source).get(APP_LABEL, "")))
         return Intent(
             resource=piece.resource,
             key=piece.key,
@@ -164,19 +175,20 @@ class RolloutDoor:
                 clusters=ClusterTerm(names=tuple(dig(installation, "spec", "clusters", default=()))),
                 tolerations=_EVERY_TAINT,
                 division=Duplicated(),
+                forbidden=self._unheard(installation),
             ),
             overrides=self._replicas(source, piece),
             sources=(f"Release {release} is in the clusters that were chosen for it",),
             retain=given_by_cluster(piece.resource, template),
             adopt=annotations_of(source).get(ADOPT_ANNOTATION) == "true",
-            voices=() if application is None else (application,),
+            voices=self._voices(source),
             created=dig(source, "metadata", "creationTimestamp", default=""),
         )
 
     def shared(self, intent: Intent, kin: Sequence[Obj]) -> Intent:
         """Keep what an older release has in the clusters in which the newer one is not."""
         names = list(intent.placement.clusters.names or ())
-        overrides = list(intent.overrides)
+        overrides, voices, forbidden = list(intent.overrides), list(intent.voices), list(intent.placement.forbidden)
         for other in sorted(kin, key=lambda piece: self.kin(piece).rank, reverse=True):
             older = self.translate(other) if self.admits(other) and not is_deleting(other) else None
             if not isinstance(older, Intent):
@@ -186,8 +198,13 @@ class RolloutDoor:
                 whole = {"op": "replace", "path": "", "value": older.template}
                 overrides.append(Override(ClusterTerm(names=alone), (whole,)))
                 names += alone
-        placement = replace(intent.placement, clusters=ClusterTerm(names=tuple(names)))
-        return replace(intent, placement=placement, overrides=tuple(overrides))
+                # They say what is there and where, which the author of the newer one may know nothing of.
+                voices += [each for each in (other, *older.voices) if each not in voices]
+                forbidden += [each for each in older.placement.forbidden if each[0] in alone]
+        placement = replace(
+            intent.placement, clusters=ClusterTerm(names=tuple(names)), forbidden=tuple(sorted(forbidden))
+        )
+        return replace(intent, placement=placement, overrides=tuple(overrides), voices=tuple(voices))
 
     def needs(self, _source: Obj) -> Needs:
         """Say that a release has all that it names, or that its user sees to it."""
@@ -209,9 +226,40 @@ class RolloutDoor:
         """Say that no other object has to know of this one."""
         return None
 
+    def _voices(self, source: Obj) -> tuple[Obj, ...]:
+        """Return what says beside a piece where it goes, and how much of it, as far as it exists."""
+        release, application = _release(source), Key(namespace_of(source), labels_of(source).get(APP_LABEL, ""))
+        found = (
+            self._known.applications.get(application),
+            self._known.releases.get(release),
+            self._known.installations.get(release),
+            self._known.capacities.get(release) if key_of(source) == release else None,
+        )
+        return tuple(each for each in found if each is not None)
+
+    def _unheard(self, installation: Obj) -> tuple[tuple[str, str], ...]:
+        """Return the clusters that a release does not name, or not yet as far as we have heard, with that sentence.
+
+        Hanse writes the InstallationTarget, a person the release: nothing is opened before it is known by whom.
+        """
+        release = self._known.releases.get(key_of(installation))
+        named = words_of(annotations_of(release).get(CLUSTERS_ANNOTATION, "")) if release is not None else ()
+        if not named:
+            return ()
+        why = f"Release {key_of(installation)} does not name it in {CLUSTERS_ANNOTATION}"
+        return tuple((name, why) for name in dig(installation, "spec", "clusters", default=()) if name not in named)
+
+    def _by_others(self, resource: Resource, change: Change) -> Affected:
+        """Return the pieces of an application or a release that somebody else has written, or with other clusters."""
+        if _said(change.old) == _said(change.new):
+            return Affected()
+        if resource == APPLICATIONS:
+            return Affected(namespace=change.key.namespace)
+        return _affected(change.key.namespace, self._known.installations.get(change.key))
+
     def _replicas(self, source: Obj, piece: Piece) -> tuple[Override, ...]:
         """Give the Deployment of a release the replicas that its CapacityTarget says, cluster by cluster."""
-        if piece.resource != DEPLOYMENTS or key_of(source) != _release(source):
+        if not _is_scaled(source, piece):
             return ()
         capacity = self._known.capacities.get(_release(source))
         by_count: dict[int, list[str]] = {}
@@ -240,6 +288,11 @@ def _read(piece: Obj) -> Piece | None:
         return None
 
 
+def _is_scaled(source: Obj, piece: Piece) -> bool:
+    """Tell whether a piece is the Deployment that a release's CapacityTarget is about."""
+    return piece.resource == DEPLOYMENTS and key_of(source) == _release(source)
+
+
 def _release(piece: Obj) -> Key:
     return Key(namespace_of(piece), labels_of(piece).get(RELEASE_LABEL, ""))
 
@@ -253,7 +306,27 @@ def _pieces(installation: Obj) -> list[str]:
 
 
 def _placing(installation: Obj | None) -> object:
-    """Return what of an InstallationTarget says where pieces go."""
+    """Return what of an InstallationTarget says where pieces go, and who says it."""
     if installation is None:
         return None
-    return dig(installation, "spec", "clusters"), _rendering(installation), _pieces(installation)
+    clusters = dig(installation, "spec", "clusters")
+    return clusters, _rendering(installation), _pieces(installation), _said(installation)
+
+
+def _said(obj: Obj | None) -> object:
+    """Return who wrote an object, and the clusters that it names where it is a release."""
+    if obj is None:
+        return None
+    annotations = annotations_of(obj)
+    return [annotations.get(name) for name in (AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION, CLUSTERS_ANNOTATION)]
+
+
+def _is_made_by_hanse(piece: Obj) -> bool:
+    """Tell whether a piece was rendered for a release; then it is that one's author who has to be asked about."""
+    return any(owner["kind"] == RELEASES.kind for owner in piece["metadata"].get("ownerReferences") or ())
+
+
+def _affected(namespace: str, *installations: Obj | None) -> Affected:
+    """Return the pieces that InstallationTargets name."""
+    named = dict.fromkeys(name for each in installations if each is not None for name in _pieces(each))
+    return Affected(tuple(Ref(PIECES, Key(namespace, name)) for name in named))

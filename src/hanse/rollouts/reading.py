@@ -5,6 +5,7 @@ Pure. Commands read a rollout this way, from what anybody may get with kubectl; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +21,18 @@ from hanse.rollouts.shelf import generation_of
 _TEMPLATE_REASONS = frozenset({"ChartVersionResolutionFailed", "CreateReleaseFailed", "InvalidTemplate"})
 # Reasons for which a release is not scheduled that may pass without anybody's doing.
 _PASSING_REASONS = frozenset({"ChartFetchFailure", "ChartRepoInternal", "NoCachedChartRepoIndex", "FailedAPICall"})
+# What is said under those reasons too, and stays until somebody changes the template or the control plane.
+_LASTING = (
+    "broken shipper chart spec",
+    "internal chart repo client error",
+    "is not the name of a chart",
+    "has a user or a password in it",
+    "file:/// is off",
+)
+# How the control plane begins a sentence about a step, which it counts from 0; a title says how many there are.
+_STEP = re.compile(r"step (\d+)(?! of )\b")
+# What it does by itself about a failed check or a missed deadline.
+_GOING_BACK = ("Abort", "Rollback")
 
 
 class Role(StrEnum):
@@ -126,9 +139,9 @@ class RolloutReading:
 
 def read_rollout(application: Obj, releases: Iterable[Obj], targets: Mapping[str, Targets]) -> RolloutReading:
     """Read an application with its releases and, by the releases' names, their targets."""
-    ordered = newest_first(releases)
-    roles = _roles(ordered)
-    readings = tuple(_release(obj, role, targets.get(name_of(obj), NO_TARGETS)) for obj, role in roles)
+    roles = _roles(newest_first(releases))
+    returns = any(role is Role.INCUMBENT for _, role in roles)
+    readings = tuple(_release(obj, role, targets.get(name_of(obj), NO_TARGETS), returns=returns) for obj, role in roles)
     rollout = RolloutReading(application, readings, Verdict(Outcome.WORKING))
     return RolloutReading(application, readings, _rollout_verdict(rollout))
 
@@ -165,6 +178,17 @@ def step_title(release: Obj, step: int) -> str:
     return f"{step + 1} of {len(steps)}" + (f" ({name})" if name else "")
 
 
+def counted_from_one(release: Obj, sentence: str) -> str:
+    """Return a sentence of the control plane about a step of a release with that step named as people count."""
+    found = _STEP.match(sentence)
+    if found is None:
+        return sentence
+    step, rest = int(found[1]), sentence[found.end() :]
+    steps = steps_of(release)
+    name = steps[step].get("name", "") if step < len(steps) else ""
+    return f"step {step_title(release, step)}{rest.removeprefix(f' ({name})')}"
+
+
 def _roles(ordered: Sequence[Obj]) -> list[tuple[Obj, Role]]:
     contender = next((obj for obj in ordered if not is_deleting(obj)), None)
     others = [obj for obj in ordered if obj is not contender and not is_deleting(obj)]
@@ -178,17 +202,32 @@ def _roles(ordered: Sequence[Obj]) -> list[tuple[Obj, Role]]:
     return [(obj, role(obj)) for obj in ordered]
 
 
-def _release(obj: Obj, role: Role, targets: Targets) -> ReleaseReading:
-    return ReleaseReading(obj, role, release_verdict(obj, role, targets), clusters_of(obj, targets), targets)
+def _release(obj: Obj, role: Role, targets: Targets, *, returns: bool) -> ReleaseReading:
+    verdict = release_verdict(obj, role, targets, returns=returns)
+    return ReleaseReading(obj, role, verdict, clusters_of(obj, targets), targets)
 
 
-def release_verdict(release: Obj, role: Role = Role.CONTENDER, targets: Targets = NO_TARGETS) -> Verdict:
-    """Say how a release stands."""
+def release_verdict(
+    release: Obj, role: Role = Role.CONTENDER, targets: Targets = NO_TARGETS, *, returns: bool = True
+) -> Verdict:
+    """Say how a release stands; `returns` tells whether there is one to go back to."""
     told = what_it_waits_for(release, targets.installation, targets.capacity, targets.traffic)
+    told = counted_from_one(release, told)
     if role is Role.LEAVING:
         return Verdict(Outcome.WORKING, told)
-    if (held := _held_up(release)) is not None:
-        return held
+    verdict = _held_up(release, returns=returns) or _under_way(release, role, told)
+    return _beneath(verdict, dig(release, "status", "conditions", default=[]))
+
+
+def _beneath(verdict: Verdict, conditions: list[Obj]) -> Verdict:
+    """Return a verdict under the block that conditions tell of: it holds what is not over."""
+    blocked = find_condition(conditions, "Blocked") or {}
+    if blocked.get("status") != "True":
+        return verdict
+    return Verdict(Outcome.COMPLETE if verdict.outcome is Outcome.COMPLETE else Outcome.BLOCKED, _blocked(blocked))
+
+
+def _under_way(release: Obj, role: Role, told: str) -> Verdict:
     target = int(dig(release, "spec", "targetStep", default=0))
     title = step_title(release, target)
     if not is_settled(release):
@@ -210,22 +249,31 @@ def _waits_for_command(release: Obj, step: int) -> bool:
     return step >= len(steps) or not (steps[step].get("pause") or steps[step].get("checks"))
 
 
-def _held_up(release: Obj) -> Verdict | None:
+def _held_up(release: Obj, *, returns: bool) -> Verdict | None:
     conditions = dig(release, "status", "conditions", default=[])
-    blocked = find_condition(conditions, "Blocked") or {}
-    if blocked.get("status") == "True":
-        return Verdict(Outcome.BLOCKED, _blocked(blocked))
     scheduled = find_condition(conditions, "Scheduled") or {}
     if scheduled.get("status") == "False":
-        return Verdict(Outcome.FAILED, _said(scheduled), may_pass=scheduled.get("reason") in _PASSING_REASONS)
+        passes = scheduled.get("reason") in _PASSING_REASONS and not _lasts(scheduled)
+        return Verdict(Outcome.FAILED, _said(scheduled), may_pass=passes)
     executed = find_condition(conditions, "StrategyExecuted") or {}
     if executed.get("status") == "False":
         return Verdict(Outcome.FAILED, _said(executed))
     if told := failure_of(release):
-        return Verdict(
-            Outcome.FAILED, f"{told}; `hanse rollout retry` tries again, `promote` goes on, `abort` goes back"
-        )
+        return Verdict(Outcome.FAILED, f"{told}; {_remedies(release, returns=returns)}")
     return None
+
+
+def _lasts(condition: Obj) -> bool:
+    return any(words in _said(condition) for words in _LASTING)
+
+
+def _remedies(release: Obj, *, returns: bool) -> str:
+    """Say what is done about a failed check or a missed deadline, or what a person can do."""
+    remedy = dig(release, "status", "progress", "failure", "remedy", default="")
+    if returns and remedy in _GOING_BACK and not is_paused(release):
+        return "it is rolled back"
+    ways = "`hanse rollout retry` tries again, `promote` goes on"
+    return f"{ways}, `abort` goes back" if returns else ways
 
 
 def failure_of(release: Obj) -> str:
@@ -234,7 +282,7 @@ def failure_of(release: Obj) -> str:
     failure = progress.get("failure") or {}
     if failure.get("overridden") or progress.get("step") != dig(release, "spec", "targetStep", default=0):
         return ""
-    return str(failure.get("message") or "")
+    return counted_from_one(release, str(failure.get("message") or ""))
 
 
 def _blocked(condition: Obj) -> str:
@@ -255,12 +303,13 @@ def is_settled(release: Obj) -> bool:
 
 def _rollout_verdict(rollout: RolloutReading) -> Verdict:
     conditions = dig(rollout.application, "status", "conditions", default=[])
-    blocked = find_condition(conditions, "Blocked") or {}
-    if blocked.get("status") == "True":
-        return Verdict(Outcome.BLOCKED, _blocked(blocked))
+    return _beneath(_unblocked_verdict(rollout, conditions), conditions)
+
+
+def _unblocked_verdict(rollout: RolloutReading, conditions: list[Obj]) -> Verdict:
     rolling = find_condition(conditions, "RollingOut") or {}
     if rolling.get("status") == "False" and rolling.get("reason") in _TEMPLATE_REASONS:
-        passing = rolling["reason"] == "ChartVersionResolutionFailed"
+        passing = rolling["reason"] == "ChartVersionResolutionFailed" and not _lasts(rolling)
         return Verdict(Outcome.FAILED, _said(rolling), may_pass=passing)
     if (history := find_condition(conditions, "ValidHistory") or {}).get("status") == "False":
         return Verdict(Outcome.FAILED, _said(history))

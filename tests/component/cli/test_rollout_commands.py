@@ -113,6 +113,11 @@ def test_an_unknown_application_is_answered_with_the_names_that_come_near(stage)
     )
 
 
+def test_a_namespace_without_applications_is_named(stage):
+    said = "there is no application in namespace nowhere; `kubectl apply` one (examples/rollouts)\n"
+    assert stage.rollout("get", "-n", "nowhere") == (0, said)
+
+
 def test_a_step_is_promoted_once_it_is_achieved(stage):
     stage.transition("going")
     code, said = stage.rollout("promote", "going")
@@ -132,7 +137,7 @@ def test_a_step_is_promoted_once_it_is_achieved(stage):
     ("app", "new", "options", "code", "says"),
     [
         ("achieved", {"achieved": 0}, (), 0, "release achieved-1 has achieved step 1 of 2 (staging)"),
-        ("slow", {}, ("--timeout", "200ms"), 4, "did not get there within 0.2 s: step 1 of 2 (staging): step 1 of 2"),
+        ("slow", {}, ("--timeout", "200ms"), 4, "did not get there within 0.2 s: step 1 of 2 (staging) is yet"),
         ("checked", {"progress": FAILED_CHECK}, (), 3, "error: check smoke failed; `hanse rollout retry` tries again"),
         ("typo", {"achieved": 0}, ("--step", "9"), 2, "release typo-1 has no step '9'"),
     ],
@@ -175,7 +180,8 @@ def test_a_source_that_failed_is_asked_again(stage):
 def test_aborting_asks_and_then_deletes_the_contender(stage):
     stage.transition("regretted")
 
-    assert stage.rollout("abort", "regretted")[0] == 1
+    code, said = stage.rollout("abort", "regretted")
+    assert (code, "nothing was done" in said, "Aborted" in said) == (1, True, False)
     assert stage.get(RELEASES, "regretted-1") is not None
     code, said = stage.rollout("abort", "regretted", "--yes")
     assert (code, said) == (0, "release regretted-1 is deleted; application regretted goes back to regretted-0\n")
@@ -314,3 +320,22 @@ def test_a_template_is_rendered_as_clusters_would_get_it(stage, tmp_path):
     assert found["Service"]["spec"]["selector"]["shipper-traffic-status"] == "enabled"
     code, said = stage.rollout("render", "-f", written, "-n", "vault")
     assert (code, said) == (1, 'error: ConfigMap "vault/shop-1" does not exist\n')
+
+
+def test_a_plan_says_whether_an_application_becomes_a_new_release(stage, tmp_path):
+    written = tmp_path / "application.yaml"
+    written.write_text(yaml.safe_dump(application("planned")))
+    code, said = stage.served.say("plan", "-f", written)
+    assert (code, said.startswith("Application shop/planned: a new release; "), "Nothing" in said) == (1, True, False)
+
+    stage.store(application("planned"))
+
+    code, said = stage.served.say("plan", "-f", written)
+    assert (code, "Application shop/planned: its template is unchanged" in said) == (0, True)
+
+
+@pytest.mark.parametrize("command", ["tree", "explain"])
+def test_other_commands_name_the_one_that_shows_an_application(stage, command):
+    code, said = stage.served.say(command, "app", "web")
+
+    assert (code, "`hanse rollout get web` shows an application" in said) == (1, True)

@@ -14,7 +14,7 @@ from hanse.cli.rollout_retry import retry
 from hanse.cli.rollout_waiting import Goal, Stuck, TooLate, wait_for
 from hanse.kube.client import Client
 from hanse.kube.manifest import Key, annotations_of
-from hanse.kube.resources import CRDS, NAMESPACES
+from hanse.kube.resources import CRDS, EVENTS, NAMESPACES
 from hanse.kube.runtime import SeededRuntime
 from hanse.kube.transport import Unreachable
 from tests.unit.cli.rollout_cases import application, condition, environment, release
@@ -96,7 +96,7 @@ async def test_waiting_begins_before_there_is_a_release_and_ends_when_its_step_i
     assert await waiting == "release web-1 has achieved step 1 of 2 (staging)"
     assert rollout.told == [
         "no release was made of its template yet",
-        "step 1 of 2 (staging): step 1 of 2 (staging) is yet to be achieved",
+        "step 1 of 2 (staging) is yet to be achieved",
     ]
 
 
@@ -108,6 +108,56 @@ async def test_a_release_that_is_replaced_or_aborted_is_not_waited_for(rollout):
 
     with pytest.raises(Stuck, match="release web-1 was aborted"):
         await waiting
+
+
+MISSED = {"step": 0, "failure": {"message": "step 0 was not achieved within 30 seconds", "remedy": "Abort"}}
+
+
+async def test_a_release_that_the_control_plane_took_back_between_two_looks_says_why(rollout):
+    await rollout.begin(OLD, release(generation=1, version="0.0.2"))
+    waiting = rollout.wait()
+    await asyncio.sleep(2)
+    event = {"apiVersion": "v1", "kind": "Event"}
+    about = {"kind": "Release", "name": "web-1", "namespace": "shop"}
+    said = {"reason": "RolloutAborted", "type": "Warning"}
+    uid = (await rollout.host.get(RELEASES, "web-1", "shop"))["metadata"]["uid"]
+    for name, of, message in (("a", "of another before it", "it was slow"), ("b", uid, "check smoke failed")):
+        event["metadata"] = {"name": name, "namespace": "shop"}
+        await rollout.host.create(EVENTS, {**event, **said, "message": message, "involvedObject": {**about, "uid": of}})
+    await rollout.host.delete(RELEASES, "web-1", "shop")
+
+    with pytest.raises(Stuck, match="release web-1 was rolled back: check smoke failed"):
+        await waiting
+
+
+async def test_a_release_that_is_taken_back_is_said_to_be(rollout):
+    await rollout.begin(OLD, release(generation=1, version="0.0.2", progress=MISSED))
+
+    with pytest.raises(Stuck, match=r"^step 1 of 2 \(staging\) was not achieved within 30 seconds; it is rolled back$"):
+        await rollout.wait()
+
+
+async def test_a_release_that_failed_and_was_replaced_by_the_one_before_was_rolled_back(rollout):
+    await rollout.begin(OLD, release(generation=1, version="0.0.2"))
+    waiting = rollout.wait()
+    await asyncio.sleep(2)
+    await rollout.host.patch(APPLICATIONS, "web", {"spec": {"template": environment("0.0.1")}}, "shop")
+    await rollout.says("web-1", {"progress": {**MISSED, "failure": {**MISSED["failure"], "remedy": "Rollback"}}})
+    await asyncio.sleep(2)
+    await rollout.store(release(generation=2, version="0.0.1"))
+
+    with pytest.raises(Stuck, match=r"release web-1 was rolled back: step 1 of 2 \(staging\) was not achieved"):
+        await waiting
+
+
+async def test_what_only_a_person_can_mend_is_not_waited_out(rollout):
+    broken = condition("RollingOut", "False", "ChartVersionResolutionFailed", "broken shipper chart spec x")
+    await rollout.begin(OLD)
+    status = {"status": {"conditions": [broken]}}
+    await rollout.host.patch(APPLICATIONS, "web", status, "shop", subresource="status")
+
+    with pytest.raises(Stuck, match="broken shipper chart spec x"):
+        await rollout.wait(timeout=1.0)
 
 
 async def test_what_may_pass_is_waited_out_and_then_counts(rollout):

@@ -43,6 +43,7 @@ def binding(name, kind, subject):
 
 
 WRITERS = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}
+EVERYTHING_ELSE = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "create", "patch"]}
 
 
 class Host:
@@ -346,3 +347,17 @@ async def test_who_wrote_what_says_where_an_object_goes_is_named_with_it(host):
     assert await access.refusals(made, CLUSTERS, [voice]) == {
         "west": "bob, who wrote ConfigMap default/voice, may not use cluster west"
     }
+
+
+async def test_what_hanse_itself_makes_is_limited_by_nobody_whoever_asks(host):
+    await host.let("install", "User", "hanse-account", rules=[EVERYTHING_ELSE])
+    own = host.as_user("hanse-account")
+    assert await install(own, [CONFIGMAPS])
+    made = await own.create(CONFIGMAPS, config())
+    assert author_of(made).user == "hanse-account"
+    others = await host.as_user("anna").create(CONFIGMAPS, config("others"))
+
+    for asking in (own, host.hanse):
+        access = Access(asking)
+        assert await access.refusals(made, CLUSTERS) == {}
+        assert list(await access.refusals(made, CLUSTERS, [others])) == list(CLUSTERS)

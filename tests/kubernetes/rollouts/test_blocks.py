@@ -13,7 +13,7 @@ from hanse.api.pieces import PIECE_CRD
 from hanse.api.shipper.definitions import SHIPPER_CRDS
 from hanse.api.shipper.kinds import APPLICATIONS, GLOBAL_BLOCKS_NAMESPACE, OVERRIDE_ANNOTATION, RELEASES, ROLLOUT_BLOCKS
 from hanse.kube import Client, Kubeconfig, SystemRuntime
-from hanse.kube.conditions import is_true
+from hanse.kube.conditions import condition, is_true
 from hanse.kube.errors import Invalid
 from hanse.kube.http import HttpTransport
 from hanse.kube.manifest import annotations_of, dig
@@ -21,11 +21,11 @@ from hanse.kube.resources import CRDS
 from hanse.rollouts.applications import ApplicationController
 from hanse.rollouts.blocks import BlockController, install_block_admission
 from hanse.rollouts.shelf import Shelf
+from tests.behaviour.rollouts import FIRST, SECOND, SEED
 from tests.component.rollouts.applications.forms import EVERYTHING, TRIED, application
 from tests.component.rollouts.applications.stage import Shelves
 from tests.kubernetes.follower import closing
 from tests.kubernetes.real import KubectlError
-from tests.unit.rollouts.applications.cases import FIRST, SECOND, SEED
 
 pytestmark = pytest.mark.kubernetes
 
@@ -113,6 +113,7 @@ async def test_a_real_api_server_serves_shippers_kinds_and_refuses_what_blocks_f
             await until(taken)
             await until(lambda: _equal(history(), [FIRST]))
             await _the_kinds_are_served(person)
+            await _what_a_release_stands_still_for_is_shown(person, client)
             await _whatever_may_be_written_is_kept(client)
             await _refuses_what_a_block_forbids(person, client)
             await _lets_overrides_through(person, client)
@@ -130,7 +131,7 @@ async def _the_kinds_are_served(person):
     assert shown.splitlines()[0].split() == ["NAME", "LATEST", "RELEASE", "ROLLING", "OUT", "AGE"]
     assert shown.splitlines()[1].split()[:3] == ["super-server", FIRST, "True"]
     header = (await person.kubectl("get", "rel")).splitlines()[0].split()
-    assert header == ["NAME", "AGE", "ACHIEVED", "STEP", "CLUSTERS", "WAITING", "REASON"]
+    assert header == ["NAME", "AGE", "ACHIEVED", "STEP", "CLUSTERS", "WAITING", "REASON", "HELD"]
     told = await person.kubectl("explain", "application.spec.template.strategy.steps.pause")
     assert "The step ends by itself" in told
     assert "Invalid value: -1" in await person.is_refused(
@@ -139,6 +140,16 @@ async def _the_kinds_are_served(person):
     changed = '{"spec": {"environment": {"values": {"replicaCount": 9}}}}'
     told = await person.is_refused("patch", "rel", FIRST, "--type=merge", "--patch", changed)
     assert "the Release environment must not be changed; consider editing the Application object" in told
+
+
+async def _what_a_release_stands_still_for_is_shown(person, client):
+    held = condition("Held", True, "CheckFailed", "check failed")
+    progress = {"step": 0, "failure": {"message": "check failed", "later": 1}, "checks": {"c": {"asked": 1, "new": 2}}}
+    status = {"status": {"conditions": [held], "progress": {**progress, "added": {"x": 1}}}}
+    written = await client.patch(RELEASES, FIRST, status, "default", subresource="status")
+    assert written["status"]["progress"] == status["status"]["progress"]
+    assert (await person.kubectl("get", "rel", FIRST)).splitlines()[1].endswith("check failed")
+    assert "a person let the step go on" in await person.kubectl("explain", "release.status.progress.failure")
 
 
 async def _whatever_may_be_written_is_kept(client):

@@ -7,6 +7,9 @@ import pytest
 
 from hanse.api.cluster_forms import FORM_CRDS
 from hanse.api.shipper.definitions import SHIPPER_CRDS
+from hanse.rollouts.environment import Remedy
+from hanse.rollouts.execution import Outcome
+from hanse.rollouts.execution.progress import Failure, Progress, Tally, written
 
 CRDS = {
     crd["spec"]["names"]["plural"]: crd
@@ -33,7 +36,7 @@ def columns(crd: dict[str, Any], *, wide: bool = False) -> list[str]:
             "rel",
             ["all", "shipper"],
             "Namespaced",
-            ["Age", "Achieved Step", "Clusters", "Waiting", "Reason"],
+            ["Age", "Achieved Step", "Clusters", "Waiting", "Reason", "Held"],
         ),
         ("installationtargets", "it", ["shipper"], "Namespaced", TARGET_COLUMNS),
         ("capacitytargets", "ct", ["shipper"], "Namespaced", TARGET_COLUMNS),
@@ -73,3 +76,24 @@ def test_every_field_is_explained(crd):
     silent = [path for path, field in fields(schema) if not field.get("description")]
 
     assert silent == [".apiVersion", ".kind", ".metadata"]
+
+
+def test_a_release_shows_last_what_it_stands_still_for():
+    shown = CRDS["releases"]["spec"]["versions"][0]["additionalPrinterColumns"][-1]
+
+    assert shown == {"name": "Held", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Held")].message'}
+
+
+def test_every_field_that_is_remembered_of_a_step_is_explained_and_others_are_kept():
+    failure = Failure("why", Remedy.PAUSE, carried_out=True, frozen=True, overridden=True)
+    tallies = {"c": Tally(1, 1, 0, 6.0, Outcome.FAILURE)}
+    full = written(Progress(1, 1.0, 2.0, 3.5, 4.0, {"canary": 5.0}, tallies, failure))
+    status = CRDS["releases"]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+    progress = status["properties"]["progress"]
+    described = progress["properties"]
+    tally = described["checks"]["additionalProperties"]
+
+    assert set(described) == {*full, "waitsFor"}
+    assert set(described["failure"]["properties"]) == set(full["failure"])
+    assert set(tally["properties"]) == set(full["checks"]["c"])
+    assert all(each["x-kubernetes-preserve-unknown-fields"] for each in (progress, described["failure"], tally))

@@ -61,6 +61,14 @@ def test_files_in_folders_become_an_archive(tmp_path):
     assert unpacked(packed.manifest["binaryData"]["files.tgz"]) == {"deep/web": b"kind: Service"}
 
 
+@pytest.mark.parametrize("name", ["Shop", "shop_1", "-shop", "shop/1", ""])
+def test_a_name_that_no_config_map_can_have_is_refused(tmp_path, name):
+    write(tmp_path, a=b"kind: Service")
+
+    with pytest.raises(Misuse, match=r"--name: .* is no name for a ConfigMap"):
+        pack(tmp_path, name)
+
+
 def test_the_same_files_give_the_same_archive():
     assert archived({"b": b"2", "a": b"1"}) == archived({"a": b"1", "b": b"2"})
 

@@ -14,7 +14,7 @@ from hanse.kube.manifest import Key
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, SECRETS
 from hanse.rollouts.cluster_reading import Targets
 from hanse.rollouts.reading import read_rollout
-from tests.unit.cli.rollout_cases import application, release, targets
+from tests.unit.cli.rollout_cases import application, condition, release, targets
 
 OLD = release(generation=0, step=1, achieved=1, complete=True)
 NEW = release(generation=1, version="0.0.2", achieved=0)
@@ -59,6 +59,25 @@ def test_a_cluster_that_does_not_answer_says_so_on_its_line():
     told = [(click.unstyle(row[5]), row[6]) for row in laid if "cluster eu" in row[0]]
     assert told == [("ok", "eu did not answer")] * 2
     assert document(read(available=1), {"eu": "eu did not answer"})["unreachable"] == {"eu": "eu did not answer"}
+
+
+def test_a_sentence_is_shown_once_on_a_line():
+    read = read_rollout(application(version="0.0.2"), [NEW], {"web-1": Targets(*_stopped(NEW, "eu did not answer"))})
+
+    told = [row[6] for row in rows(tree_of(read, {"eu": "eu did not answer"})) if "cluster eu" in row[0]]
+
+    assert told == ["ServerError: eu did not answer"]
+
+
+def _stopped(of, message):
+    aims = targets(of, percent=1, available=0, weight=0)
+    said = [condition(kind, "False", reason, message) for kind, reason in UNWELL]
+    for aim in aims:
+        aim["status"]["clusters"][0]["conditions"] = said
+    return aims
+
+
+UNWELL = (("Operational", "ServerError"), ("Ready", "ClientError"))
 
 
 def piece(of, resource, manifest):
@@ -132,7 +151,9 @@ def test_a_refusal_by_admission_is_shown_as_its_sentence(error, kind, sentence):
     ("known", "sentence"),
     [
         (["webshop", "worker"], "there is no application web-shop in namespace a; did you mean webshop?"),
-        (["zebra"], "there is no application web-shop in namespace a; there are zebra"),
+        (["zebra"], "there is no application web-shop in namespace a; there is only zebra"),
+        (["a", "b"], "there is no application web-shop in namespace a; there are a, b"),
+        (list("abcdef"), "there is no application web-shop in namespace a; there are a, b, c, d, e, …"),
         ([], "there is no application web-shop in namespace a; there are none"),
     ],
 )

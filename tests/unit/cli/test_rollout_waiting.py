@@ -7,11 +7,13 @@ from hanse.cli.rollout_abort import abortable
 from hanse.cli.rollout_diff import chosen
 from hanse.cli.rollout_stepping import next_step, step_named
 from hanse.cli.rollout_undo import earlier_release
-from hanse.cli.rollout_waiting import Goal, ending, parse_timeout
+from hanse.cli.rollout_waiting import Goal, Stopped, ending, parse_timeout, stoppable
 from hanse.rollouts.reading import read_rollout
 from tests.unit.cli.rollout_cases import application, condition, release
 
 OLD = release(generation=0, step=1, achieved=1, complete=True)
+BLOCKED = condition("Blocked", "True", "", "a block")
+FAILED = {"step": 0, "failure": {"message": "check smoke failed"}}
 PAUSED = {"hanse.dev/rollout-paused": "true"}
 
 
@@ -38,10 +40,15 @@ def new(**more):
         (Goal(complete=True), rollout(OLD, new(achieved=0)), None, ""),
         (Goal(complete=True), rollout(OLD, new(step=1, achieved=1, complete=True)), True, "is complete"),
         (Goal(), None, False, "the application is gone"),
-        (Goal(), rollout(OLD, conditions=[condition("Blocked", "True", "", "a block")]), False, "a block; delete"),
+        (Goal(), rollout(OLD, conditions=[BLOCKED]), False, "a block; delete"),
+        (Goal(), rollout(OLD, new(), conditions=[BLOCKED]), False, "a block; delete"),
+        (Goal(), rollout(OLD, new(achieved=0), conditions=[BLOCKED]), True, "has achieved step 1 of 2 (staging)"),
+        (Goal(), rollout(OLD, new(achieved=0, progress=FAILED), conditions=[BLOCKED]), False, "a block; delete"),
+        (Goal(complete=True), rollout(OLD, new(achieved=0), conditions=[BLOCKED]), False, "a block; delete"),
+        (Goal(complete=True), rollout(OLD, version="0.0.1", conditions=[BLOCKED]), True, "is complete"),
         (
             Goal(),
-            rollout(OLD, new(progress={"step": 0, "failure": {"message": "check smoke failed"}})),
+            rollout(OLD, new(progress=FAILED)),
             False,
             "check smoke failed",
         ),
@@ -68,6 +75,13 @@ def test_a_release_that_was_waited_for_and_is_no_longer_rolled_out_ends_the_wait
     assert end is not None
     assert not end.reached
     assert says in end.sentence
+
+
+def test_waiting_that_is_stopped_says_that_the_rollout_goes_on():
+    with pytest.raises(Stopped, match="stopped waiting; the rollout goes on") as stopped, stoppable():
+        raise KeyboardInterrupt
+
+    assert stopped.value.exit_code == 130
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("", None), ("0", None), ("90", 90.0), ("90s", 90.0), ("1h30m", 5400.0)])
@@ -132,13 +146,17 @@ DONE = rollout(OLD, new(step=1, achieved=1, complete=True))
         (lambda: abortable(rollout(new())), "release web-1 has none before it to go back to; change the template"),
         (lambda: abortable(rollout()), "application web has no release yet"),
         (
-            lambda: earlier_release(rollout(new()), ""),
+            lambda: earlier_release(rollout(release(), new()), ""),
             "release web-1 has no complete one before it; name one with --to",
+        ),
+        (
+            lambda: earlier_release(rollout(new()), ""),
+            "release web-1 is the only one of application web; change its template instead",
         ),
         (lambda: earlier_release(DONE, "web-9"), "application web has no release web-9; it has web-1, web-0"),
         (lambda: earlier_release(rollout(OLD, new(deleting=True)), "web-1"), "release web-1 is being deleted"),
         (lambda: earlier_release(DONE, "web-1"), "the template of application web is that of release web-1"),
-        (lambda: chosen(rollout(new()), ()), "release web-1 has no complete one before it to be compared with"),
+        (lambda: chosen(rollout(release(), new()), ()), "before it to be compared with; name two releases"),
     ],
 )
 def test_what_cannot_be_gone_back_to_is_said_with_what_can_be_done(act, sentence):
@@ -146,6 +164,11 @@ def test_what_cannot_be_gone_back_to_is_said_with_what_can_be_done(act, sentence
         act()
 
     assert sentence in str(refused.value)
+
+
+def test_who_has_one_release_is_not_told_to_name_two():
+    with pytest.raises(Failure, match=r"no complete one before it to be compared with$"):
+        chosen(rollout(new()), ())
 
 
 def test_releases_are_compared_with_the_contender_unless_two_are_named():

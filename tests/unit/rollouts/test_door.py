@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
-from hanse.api.names import ADOPT_ANNOTATION
+from hanse.api.names import ADOPT_ANNOTATION, AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION
 from hanse.api.pieces import PIECES, PIECES_ANNOTATION, RENDERING_ANNOTATION, piece_spec
 from hanse.api.shipper.kinds import (
     APP_LABEL,
     APPLICATIONS,
     CAPACITY_TARGETS,
+    CLUSTERS_ANNOTATION,
     GENERATION_ANNOTATION,
     INSTALLATION_TARGETS,
     RELEASE_LABEL,
+    RELEASES,
 )
 from hanse.kube.cache import Change
 from hanse.kube.manifest import Key, Obj
@@ -68,6 +70,7 @@ def door(*pieces: Obj, **others: Any) -> RolloutDoor:
         INSTALLATION_TARGETS: [each for each in [others.get("installed")] if each],
         CAPACITY_TARGETS: [each for each in [others.get("capacity")] if each],
         APPLICATIONS: [application],
+        RELEASES: [each for each in [others.get("release")] if each],
     }
     return RolloutDoor().informed(keyed(inputs))
 
@@ -86,7 +89,14 @@ def test_the_deployment_of_a_release_has_in_each_cluster_what_its_capacity_says(
     assert intent.placement.clusters.names == ("east", "west")
     assert replicas_of(intent) == {"east": 1, "west": 3}
     assert intent.replicas is None
-    assert [each["metadata"]["name"] for each in intent.voices] == ["shop"]
+
+
+def test_without_a_capacity_nothing_is_said_of_the_deployment_alone_and_what_there_is_of_it_stays() -> None:
+    deployment, service = piece(), piece("service", SERVICES)
+    known = door(deployment, service, installed=installation(["east"]))
+    told = f"CapacityTarget team/{RELEASE} says how many replicas it has, and is not there"
+    assert known.translate(deployment) == Problem("NotSized", told, expected=True)
+    assert isinstance(known.translate(service), Intent)
 
 
 def test_what_is_no_deployment_of_a_release_has_no_replicas() -> None:
@@ -121,7 +131,7 @@ def test_of_releases_of_one_application_the_newest_speaks() -> None:
 def test_a_piece_that_was_taken_over_adopts_what_is_there() -> None:
     source = piece()
     source["metadata"]["annotations"][ADOPT_ANNOTATION] = "true"
-    intent = door(source, installed=installation(["east"])).translate(source)
+    intent = door(source, installed=installation(["east"]), capacity=capacity(east=1)).translate(source)
     assert isinstance(intent, Intent)
     assert intent.adopt
 
@@ -153,3 +163,85 @@ def test_a_piece_that_cannot_be_read_means_nothing_and_harms_nobody(spec: Any) -
     ref = Ref(PIECES, Key("team", RELEASE))
     assert known.target(ref) == ref
     assert not known.admits(source)
+
+
+def release(clusters: str = "east,west", author: str = "anna", groups: str = "dev") -> Obj:
+    stamped = {AUTHOR_ANNOTATION: author, AUTHOR_GROUPS_ANNOTATION: groups}
+    annotations = {**stamped, CLUSTERS_ANNOTATION: clusters}
+    return {"kind": "Release", "metadata": {"name": RELEASE, "namespace": "team", "annotations": annotations}}
+
+
+def owned(source: Obj) -> Obj:
+    owner = {"apiVersion": RELEASES.api_version, "kind": "Release", "name": RELEASE, "uid": "r"}
+    return {**source, "metadata": {**source["metadata"], "ownerReferences": [owner]}}
+
+
+def test_whoever_says_where_a_piece_goes_or_how_much_of_it_is_heard() -> None:
+    workload, service = piece(), piece("service", SERVICES)
+    placed, sized, made = installation(["east"]), capacity(east=100), release()
+    known = door(workload, service, installed=placed, capacity=sized, release=made)
+    application = {"metadata": {"name": "shop", "namespace": "team"}}
+    of_service, of_workload = known.translate(service), known.translate(workload)
+    assert isinstance(of_service, Intent)
+    assert isinstance(of_workload, Intent)
+    assert of_service.voices == (application, made, placed)
+    assert of_workload.voices == (application, made, placed, sized)
+
+
+def test_those_who_say_where_an_older_release_is_are_heard_where_the_newer_one_is_not() -> None:
+    newer, older = piece("service", SERVICES), piece("service-of-old", SERVICES, digest="d0", generation="1")
+    older["metadata"]["labels"] = {APP_LABEL: "shop", RELEASE_LABEL: "old"}
+    beside, made = installation(["west"], names="service-of-old", digest="d0"), release("north")
+    for each in (beside, made):
+        each["metadata"]["name"] = "old"
+    targets = [installation(["east"]), beside]
+    known = RolloutDoor().informed(keyed({PIECES: [newer, older], INSTALLATION_TARGETS: targets, RELEASES: [made]}))
+    intent = known.translate(newer)
+    assert isinstance(intent, Intent)
+    together = known.shared(intent, [older])
+    assert together.voices == (installation(["east"]), older, made, beside)
+    assert [name for name, _ in together.placement.forbidden] == ["west"]
+
+
+def test_a_cluster_is_not_opened_before_it_is_known_who_has_the_release_name_it() -> None:
+    source = owned(piece())
+    placed, sized = installation(["east", "west"]), capacity(east=1, west=1)
+    unknown = door(source, installed=placed, capacity=sized).translate(source)
+    assert isinstance(unknown, Problem)
+    assert unknown.expected
+    behind = door(source, installed=placed, capacity=sized, release=release("east")).translate(source)
+    assert isinstance(behind, Intent)
+    assert [name for name, _ in behind.placement.forbidden] == ["west"]
+    refused = behind.without({"east": "anna may not use cluster east"})
+    assert [name for name, _ in refused.placement.forbidden] == ["east", "west"]
+    current = door(source, installed=placed, capacity=sized, release=release()).translate(source)
+    assert isinstance(current, Intent)
+    assert current.placement.forbidden == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "heard"),
+    [
+        (release(), {**release(), "status": {"conditions": []}}, False),
+        (release(), release(author="bob"), True),
+        (release(), release(groups="ops"), True),
+        (release("east"), release("east,west"), True),
+        (None, release(), True),
+        (release(), None, True),
+    ],
+    ids=["told", "another author", "other groups", "other clusters", "came", "went"],
+)
+def test_what_another_author_wrote_is_looked_at_again(old: Obj | None, new: Obj | None, heard: bool) -> None:
+    known = door(piece(), installed=installation(["east"]))
+    key = Key("team", RELEASE)
+    change = Change(key, None if old is None else pack(old), None if new is None else pack(new))
+    pieces = (Ref(PIECES, key), Ref(PIECES, Key("team", "service")))
+    assert known.affected(RELEASES, change).refs == (pieces if heard else ())
+    assert known.affected(APPLICATIONS, change).namespace == ("team" if heard else "")
+
+
+def test_an_installation_target_that_somebody_else_wrote_is_looked_at_again() -> None:
+    before, after = installation(["east"]), installation(["east"])
+    after["metadata"]["annotations"][AUTHOR_ANNOTATION] = "bob"
+    change = Change(Key("team", RELEASE), pack(before), pack(after))
+    assert door().affected(INSTALLATION_TARGETS, change).refs

@@ -5,7 +5,10 @@ import pytest
 from hanse.api.shipper.kinds import PAUSED_ANNOTATION
 from hanse.kube.manifest import name_of
 from hanse.rollouts.cluster_reading import Targets, clusters_of
-from hanse.rollouts.reading import Outcome, Role, read_rollout, release_verdict, step_title
+from hanse.rollouts.environment import Chart
+from hanse.rollouts.reading import Outcome, Role, counted_from_one, read_rollout, release_verdict, step_title
+from hanse.rollouts.sources.addresses import chart_address
+from hanse.rollouts.sources.problem import SourceProblem
 from tests.unit.cli.rollout_cases import application, condition, release, targets
 
 OLD = release(generation=0, step=1, achieved=1, complete=True)
@@ -101,6 +104,85 @@ def test_how_a_release_stands_is_said_in_a_word_and_a_sentence(made, outcome, sa
 )
 def test_only_what_is_tried_again_by_itself_may_pass(reason, passes):
     assert release_verdict(release(conditions=[condition("Scheduled", "False", reason)])).may_pass is passes
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        Chart("web", "1.0.0", "gopher://charts"),
+        Chart("../web", "1.0.0", "https://charts.example.com"),
+        Chart("web", "1.0.0", "https://me:secret@charts.example.com"),
+    ],
+)
+def test_what_only_a_change_of_the_template_mends_does_not_pass(chart):
+    with pytest.raises(SourceProblem) as found:
+        chart_address(chart)
+
+    told = str(found.value)
+    unresolved = condition("RollingOut", "False", "ChartVersionResolutionFailed", told)
+    unscheduled = condition("Scheduled", "False", "ChartRepoInternal", told)
+    assert not rollout(OLD, conditions=[unresolved]).verdict.may_pass
+    assert not release_verdict(release(conditions=[unscheduled])).may_pass
+    assert rollout(OLD, conditions=[{**unresolved, "message": "no answer"}]).verdict.may_pass
+
+
+def test_a_rollout_that_is_over_stays_so_under_a_block():
+    blocked = condition("Blocked", "True", "RolloutsBlocked", "a block")
+    of_both = release(step=1, achieved=1, complete=True, conditions=[condition("Scheduled", "True"), blocked])
+
+    for read in (rollout(OLD, version="0.0.1", conditions=[blocked]), rollout(of_both, version="0.0.1")):
+        assert read.verdict.outcome is Outcome.COMPLETE
+        assert read.verdict.why.startswith("a block; delete it")
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ("step 0 (staging) is done and goes on 30 seconds after that", "step 1 of 2 (staging) is done and goes on"),
+        ("step 1 was not achieved within 30 seconds", "step 2 of 2 (full on) was not achieved"),
+        ("step 1 of 2 (staging) is achieved", "step 1 of 2 (staging) is achieved"),
+        ("check smoke of step 0", "check smoke of step 0"),
+    ],
+)
+def test_what_the_control_plane_says_of_a_step_is_counted_as_people_do(told, says):
+    assert counted_from_one(OLD, told).startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("before", "remedy", "annotations", "says"),
+    [
+        ((OLD,), "Pause", PAUSED, "`hanse rollout retry` tries again, `promote` goes on, `abort` goes back"),
+        ((OLD,), "Abort", {}, "it is rolled back"),
+        ((OLD,), "Rollback", PAUSED, "`hanse rollout retry` tries again, `promote` goes on, `abort` goes back"),
+        ((), "Abort", PAUSED, "`hanse rollout retry` tries again, `promote` goes on"),
+    ],
+)
+def test_only_what_can_be_done_about_a_failure_is_advised(before, remedy, annotations, says):
+    failed = {"step": 0, "failure": {"message": "check smoke failed", "remedy": remedy}}
+    read = rollout(*before, release(generation=1, version="0.0.2", progress=failed, annotations=annotations))
+
+    assert read.verdict.why == f"check smoke failed; {says}"
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "failing"),
+    [
+        ("PodsNotReady", '1/3: 1x"app" containers with [ContainerCreating]', False),
+        ("PodsNotReady", '1/3: 1x"app" containers with []', False),
+        ("PodsNotReady", '1/3: 1x"app" containers with [ContainerCreating OOMKilled]', True),
+        ("PodsNotReady", '1/3: 1x"Error" containers with [PodInitializing]', False),
+        ("DeploymentStuck", "exceeded quota", True),
+        ("InProgress", "", False),
+    ],
+)
+def test_a_cluster_whose_pods_start_has_not_failed(reason, message, failing):
+    made = release()
+    installation, capacity, traffic = targets(made, available=0)
+    capacity["status"]["clusters"][0]["conditions"] = [condition("Ready", "False", reason, message)]
+
+    (cluster,) = clusters_of(made, Targets(installation, capacity, traffic))
+
+    assert cluster.failing is failing
 
 
 @pytest.mark.parametrize(

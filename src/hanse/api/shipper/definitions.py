@@ -19,6 +19,7 @@ from hanse.api.shipper.kinds import (
     ROLLOUT_BLOCKS,
     TRAFFIC_TARGETS,
 )
+from hanse.api.shipper.progress_schema import PROGRESS
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import Resource
 
@@ -145,8 +146,8 @@ RELEASE_CRD = _kind(
             },
             "How its strategy stands",
         ),
-        conditions=_conditions("Blocked, Complete, Scheduled, StrategyExecuted"),
-        progress={**ANYTHING, "description": "What pauses, waves, checks and deadlines have to remember"},
+        conditions=_conditions("Blocked, Complete, Held (only while it stands still), Scheduled, StrategyExecuted"),
+        progress=PROGRESS,
     ),
     [
         _AGE,
@@ -154,6 +155,7 @@ RELEASE_CRD = _kind(
         column("Clusters", "string", r".metadata.annotations.shipper\.booking\.com\/release\.clusters"),
         column("Waiting", "string", '.status.strategy.conditions[?(@.status=="False")].type'),
         column("Reason", "string", '.status.strategy.conditions[?(@.status=="False")].message'),
+        column("Held", "string", '.status.conditions[?(@.type=="Held")].message'),
     ],
 )
 

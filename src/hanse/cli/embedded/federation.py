@@ -180,6 +180,7 @@ class EmbeddedFederation:
         """Lead; the folder's lock makes this process the only one of its identity, so a crash costs no waiting."""
         identity, resolve = f"hanse-up:{self._folder.path}", simulated_resolver(self._runtime)
         charts = SourceSettings(cache_dir=self._folder.path / "chart-cache", folder=self._folder.path / "charts")
+        (self._folder.path / "charts").mkdir(exist_ok=True)
         async with ManifestSources(host, charts) as sources:
             while True:
                 await campaign(host, identity, teachings=self._wishes.teachings, resolve=resolve, sources=sources)

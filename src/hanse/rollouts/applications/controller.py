@@ -26,7 +26,7 @@ from hanse.kube.manifest import (
 from hanse.kube.queue import LAST_BACKOFF_SECONDS
 from hanse.kube.runtime import timestamp
 from hanse.rollouts.applications.planning import BLOCKED, Plan, Resolution, not_created, plan, unresolved
-from hanse.rollouts.applications.releases import belongs, is_complete, oldest_first
+from hanse.rollouts.applications.releases import belongs, is_complete, oldest_first, was_completed
 from hanse.rollouts.blocks.standing import BLOCKED_EVENT, OVERRIDDEN_EVENT, overrides_of, standing
 from hanse.rollouts.shelf import Shelf
 from hanse.rollouts.sources import Sources
@@ -52,6 +52,7 @@ class ApplicationController:
         await self._shelf.wait_synced()
         self._shelf.applications.subscribe(lambda change: self._controller.queue.add(change.key))
         self._shelf.releases.subscribe(self._release_changed)
+        self._shelf.pieces.subscribe(self._piece_changed)
         self._shelf.blocks.subscribe(self._block_changed)
         await self._controller.run()
 
@@ -62,6 +63,11 @@ class ApplicationController:
         for obj in (old, new):
             if obj is not None:
                 self._controller.queue.add(Key(change.key.namespace, labels_of(obj).get(APP_LABEL, "")))
+
+    def _piece_changed(self, change: Change) -> None:
+        """With the last of its pieces a release that is gone leaves its name to the next."""
+        if change.new_bytes is None and change.old is not None:
+            self._controller.queue.add(Key(change.key.namespace, labels_of(change.old).get(APP_LABEL, "")))
 
     def _block_changed(self, change: Change) -> None:
         if change.old_bytes is not None and change.new_bytes is not None:
@@ -79,13 +85,27 @@ class ApplicationController:
         if self._shelf.applications.version(key) != version_of(application):
             # It changed while the repository was asked, and waits to be looked at again.
             return None
-        blocks, now = tuple(self._shelf.blocks), timestamp(self._host.runtime.now())
-        planned = plan(application, self._shelf.releases_of(key), blocks, resolution, now)
+        blocks = tuple(self._shelf.blocks)
+        planned = self._planned(application, self._shelf.releases_of(key), blocks, resolution)
         if planned.returns_to:
             # Going back changes what somebody wrote: not on the word of a cache that may lag behind.
-            planned = plan(application, await self._listed(key), blocks, resolution, now)
+            planned = self._planned(application, await self._listed(key), blocks, resolution)
         await self._carry_out(application, planned, blocks)
-        return again
+        return planned.look_again if again is None else again
+
+    def _planned(
+        self, application: Obj, releases: Sequence[Obj], blocks: Sequence[Key], resolution: Resolution | None
+    ) -> Plan:
+        """Decide; a release gets no name of which another one has left something behind."""
+        now = timestamp(self._host.runtime.now())
+        remains: dict[str, str] = {}
+        while True:
+            planned = plan(application, releases, blocks, resolution, now, remains)
+            pieces = () if planned.release is None else self._shelf.pieces_of(key_of(planned.release))
+            if planned.release is None or not pieces:
+                return planned
+            times = [piece["metadata"].get("deletionTimestamp") or "" for piece in pieces]
+            remains[name_of(planned.release)] = min(times)
 
     async def _resolve(self, application: Obj) -> tuple[Resolution | None, float | None]:
         """Find a chart's version where it is yet to be found; the second value is when to look again."""
@@ -158,8 +178,8 @@ class ApplicationController:
                 if standing(release, blocks) is not None:
                     seen = await self._override(release, annotations_of(application).get(OVERRIDE_ANNOTATION))
                 # Of exactly that version: one that was completed a moment ago is worth keeping.
-                uid, version = uid_of(seen), version_of(seen)
-                left = await self._host.delete(RELEASES, key.name, key.namespace, uid=uid, version=version)
+                version = "" if was_completed(seen) else version_of(seen)
+                left = await self._host.delete(RELEASES, key.name, key.namespace, uid=uid_of(seen), version=version)
             except NotFound:
                 continue
             if left is not None:
@@ -194,6 +214,7 @@ def _matters(release: Obj | None) -> object:
         metadata.get("labels"),
         metadata.get("annotations"),
         metadata.get("deletionTimestamp"),
+        was_completed(release),
         is_complete(release),
     )
 

@@ -7,7 +7,7 @@ has the same name each time, and its generation is remembered in the application
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hanse.api.shipper.kinds import (
@@ -17,17 +17,19 @@ from hanse.api.shipper.kinds import (
     HIGHEST_GENERATION_ANNOTATION,
     OVERRIDE_ANNOTATION,
 )
-from hanse.kube.conditions import condition, merge_conditions
-from hanse.kube.manifest import Key, Obj, annotations_of, dig, key_of, name_of
+from hanse.kube.conditions import condition, find_condition, merge_conditions
+from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, key_of, name_of
+from hanse.kube.runtime import parse_timestamp
 from hanse.rollouts.applications.hashing import same_environment
 from hanse.rollouts.applications.releases import (
     belongs,
     current,
     history_problem,
     incumbent_of,
-    is_complete,
     next_release,
     superfluous,
+    turns_back,
+    was_completed,
 )
 from hanse.rollouts.blocks.standing import BLOCKED_REASON, overrides_of, standing
 from hanse.rollouts.environment import Environment, EnvironmentProblem, parse_environment
@@ -35,8 +37,10 @@ from hanse.rollouts.shelf import generation_of, whole_number
 
 ABORTING, BLOCKED, RELEASE_SYNCED = "Aborting", "Blocked", "ReleaseSynced"
 ROLLING_OUT, VALID_HISTORY = "RollingOut", "ValidHistory"
-CREATE_FAILED = "CreateReleaseFailed"
+CREATE_FAILED, LEAVING = "CreateReleaseFailed", "ReleaseLeaving"
 _LIMIT, _LEAST, _MOST = 20, 1, 1000
+# How long a name is waited for: what a cluster that is away keeps of a release may stay for days.
+_NAME_SECONDS = 30.0
 _CHART_ANNOTATIONS = (CHART_NAME_ANNOTATION, CHART_RESOLVED_ANNOTATION, CHART_RAW_ANNOTATION)
 
 
@@ -58,6 +62,8 @@ class Plan:
     doomed: tuple[Obj, ...] = ()
     # The release to whose state the application returns, where the one after it was deleted.
     returns_to: str = ""
+    # After how many seconds time alone changes the plan.
+    look_again: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,7 @@ class _Draft:
     application: Obj
     now: str
     releases: tuple[Obj, ...]
+    remains: Mapping[str, str]
     said: tuple[Obj, ...] = field(default=())
 
     def saying(self, *conditions: Obj) -> _Draft:
@@ -93,14 +100,21 @@ def unresolved(application: Obj) -> Environment | None:
 
 
 def plan(
-    application: Obj, releases: Sequence[Obj], blocks: Iterable[Key], resolution: Resolution | None, now: str
+    application: Obj,
+    releases: Sequence[Obj],
+    blocks: Iterable[Key],
+    resolution: Resolution | None,
+    now: str,
+    remains: Mapping[str, str] | None = None,
 ) -> Plan:
     """Decide what to do about an application.
 
     `releases` are the oldest first, `blocks` the keys of all rollout blocks, and `resolution` is what came of asking
-    for what `unresolved` returned.
+    for what `unresolved` returned. `remains` are names of releases that are gone and of which something is left in
+    clusters, each with the time since when that is to go ("" where nobody has said so yet).
     """
-    draft = _Draft(_tidied(application), now, tuple(each for each in releases if belongs(each, application)))
+    own = tuple(each for each in releases if belongs(each, application))
+    draft = _Draft(_tidied(application), now, own, remains or {})
     if blocked := standing(application, blocks):
         # What it asks for is left as it is: admission lets nobody change that now.
         untouched = replace(draft, application={**draft.application, "spec": application["spec"]})
@@ -148,14 +162,31 @@ def _history_kept(draft: _Draft) -> Plan:
 
 
 def _released(draft: _Draft, highest: int) -> Plan:
-    """Have a release made of the template."""
-    made = next_release(draft.application, draft.releases, highest)
-    if any(name_of(release) == name_of(made) for release in draft.releases):
-        waits = f'Release "{name_of(made)}" of the same template has yet to go'
-        synced = condition(RELEASE_SYNCED, False, "ReleaseLeaving", waits)
-        return _wrapped_up(draft, current(draft.releases), synced)
+    """Have a release made of the template, once its name is free; one that is not for long makes way for the next."""
+    waits = _waits(draft)
+    taken = {name_of(each) for each in current(draft.releases)} | {name for name in waits if waits[name] <= 0}
+    made = next_release(draft.application, draft.releases, highest, taken)
+    name = name_of(made)
+    if name in waits:
+        what = f'what clusters have of Release "{name}"' if name in draft.remains else f'Release "{name}"'
+        synced = condition(RELEASE_SYNCED, False, LEAVING, f"{what} of the same template has yet to go")
+        waiting = _wrapped_up(draft, current(draft.releases), synced)
+        return replace(waiting, look_again=min(waits[name], _NAME_SECONDS))
+    replaced = current(draft.releases)[-1:]
     settled = _settled(draft, [*current(draft.releases), made], generation_of(made) or 0)
-    return replace(settled, release=made)
+    # One that is still on its way back shall not be the one that everybody returns to.
+    going_back = tuple(each for each in replaced if turns_back(each) and each not in settled.doomed)
+    return replace(settled, release=made, doomed=settled.doomed + going_back)
+
+
+def _waits(draft: _Draft) -> dict[str, float]:
+    """Return the names that are taken, and for how many seconds more each is worth waiting for."""
+    synced = find_condition(dig(draft.application, "status", "conditions"), RELEASE_SYNCED) or {}
+    asked = synced.get("lastTransitionTime") if synced.get("reason") == LEAVING else None
+    going = {name_of(each): each["metadata"]["deletionTimestamp"] for each in draft.releases if is_deleting(each)}
+    since = {name: told or asked or draft.now for name, told in {**going, **draft.remains}.items()}
+    now = parse_timestamp(draft.now)
+    return {name: parse_timestamp(told) + _NAME_SECONDS - now for name, told in since.items()}
 
 
 def _returned(draft: _Draft, active: Sequence[Obj], generation: int) -> Plan:
@@ -199,7 +230,7 @@ def _rolling_out(application: Obj, active: Sequence[Obj]) -> Obj:
         return condition(ROLLING_OUT, None, "", f'no contender release found for application "{name_of(application)}"')
     contender, incumbent = active[-1], incumbent_of(active)
     name = name_of(contender)
-    if is_complete(contender):
+    if was_completed(contender):
         return condition(ROLLING_OUT, False, "", f'Release "{name}" is active')
     if incumbent is not None:
         return condition(ROLLING_OUT, True, "", f'Transitioning from "{name_of(incumbent)}" to "{name}"')

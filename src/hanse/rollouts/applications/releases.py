@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from hanse.api.shipper.kinds import (
     APP_LABEL,
@@ -52,9 +52,19 @@ def current(releases: Sequence[Obj]) -> list[Obj]:
     return [release for release in releases if not is_deleting(release)]
 
 
-def is_complete(release: Obj) -> bool:
-    """Tell whether a release has been rolled out to its last step."""
+def was_completed(release: Obj) -> bool:
+    """Tell whether a release was at its last step once; it is said to be Complete ever after."""
     return is_true(dig(release, "status", "conditions"), "Complete")
+
+
+def is_complete(release: Obj) -> bool:
+    """Tell whether a release was completed and nobody has stepped back from it since."""
+    return was_completed(release) and not (turns_back(release) and _achieved_less(release))
+
+
+def turns_back(release: Obj) -> bool:
+    """Tell whether somebody asks for another step of a release than its last."""
+    return int(dig(release, "spec", "targetStep", default=0)) < _last_step(release)
 
 
 def incumbent_of(releases: Sequence[Obj]) -> Obj | None:
@@ -72,19 +82,19 @@ def history_problem(releases: Sequence[Obj]) -> str:
     return ""
 
 
-def next_release(application: Obj, releases: Sequence[Obj], highest: int) -> Obj:
+def next_release(application: Obj, releases: Sequence[Obj], highest: int, taken: Collection[str] = ()) -> Obj:
     """Write the release that an application's template asks for now.
 
-    `highest` is the highest generation that the application remembers. Releases that are on their way out have left
-    their names and generations behind only when they are gone: a name that is still taken has to be waited for.
+    `highest` is the highest generation that the application remembers, `taken` are names that it must not have.
     """
     template = application["spec"]["template"]
     digest = environment_hash(template)
     same = [_iteration(release) or 0 for release in current(releases) if labels_of(release).get(HASH_LABEL) == digest]
     iteration = max(same) + 1 if same else 0
-    taken = [generation for release in releases if (generation := generation_of(release)) is not None]
-    generation = max([highest, *taken]) + 1 if releases else 0
-    name = f"{name_of(application)}-{digest}-{iteration}"
+    while (name := f"{name_of(application)}-{digest}-{iteration}") in taken:
+        iteration += 1
+    generations = [generation for release in releases if (generation := generation_of(release)) is not None]
+    generation = max([highest, *generations]) + 1 if releases else 0
     annotations = {GENERATION_ANNOTATION: str(generation), ITERATION_ANNOTATION: str(iteration)}
     if override := annotations_of(application).get(OVERRIDE_ANNOTATION):
         annotations[OVERRIDE_ANNOTATION] = override
@@ -107,13 +117,22 @@ def next_release(application: Obj, releases: Sequence[Obj], highest: int) -> Obj
 def superfluous(releases: Sequence[Obj], limit: int) -> list[Obj]:
     """Return the releases to be deleted, in that order; `releases` are the oldest first.
 
-    The latest one stays whatever it is like. Of the others go those that were never completed, and of the rest the
-    oldest beyond the limit.
+    The latest one stays whatever it is like. Of the others go those that were never completed or that somebody stepped
+    back from, and of the rest the oldest beyond the limit.
     """
     earlier = releases[:-1]
     complete = [release for release in earlier if is_complete(release)]
     abandoned = [release for release in earlier if not is_complete(release)]
     return abandoned + complete[: max(0, len(complete) - limit)]
+
+
+def _achieved_less(release: Obj) -> bool:
+    """Tell whether it has gone back: a step that is asked of a release after it was replaced moves nothing."""
+    return int(dig(release, "status", "achievedStep", "step", default=_last_step(release))) < _last_step(release)
+
+
+def _last_step(release: Obj) -> int:
+    return len(dig(release, "spec", "environment", "strategy", "steps", default=())) - 1
 
 
 def _iteration(release: Obj) -> int | None:

@@ -1,8 +1,8 @@
 """Asks what the checks of a step want to know: HTTP addresses and Prometheus servers, within narrow bounds.
 
-Whoever writes an Application chooses the address, so nothing near the control plane is asked: neither its own machine
-nor link-local addresses, where clouds hand out credentials. Redirects are answers, certificates are verified, and no
-more than a little of an answer is read.
+Whoever writes an Application chooses the address, so nothing near the control plane is asked: neither loopback
+addresses nor link-local ones, where clouds hand out credentials. Redirects are answers, certificates are verified, and
+no more than a little of an answer is read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Unanswered(Exception):
 class HttpAsker:
     """Asks over HTTP and keeps connections open between questions; `close` ends them.
 
-    `near` allows addresses of this machine and link-local ones, for tests.
+    `near` allows loopback and link-local addresses, for tests.
     """
 
     def __init__(self, runtime: Runtime, *, near: bool = False, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
@@ -70,7 +70,7 @@ class HttpAsker:
         query = {"query": check.query} if check.prometheus else None
         try:
             if not self._near and _is_near(urlsplit(url).hostname or ""):
-                raise _Unanswered("the address is the control plane's own or a link-local one and is not asked")
+                raise _Unanswered("the host is a loopback or link-local address and is not asked")
             async with self._opened().get(url, params=query, allow_redirects=False) as answer:
                 return Found(answer.status, await _read(answer.content))
         except TimeoutError:
@@ -102,7 +102,7 @@ async def _read(content: aiohttp.StreamReader) -> bytes:
 
 
 def _is_near(host: str) -> bool:
-    """Tell whether an address leads to this machine or to its own link."""
+    """Tell whether an address is a loopback or link-local one, or the unspecified one, which leads to loopback."""
     if host.rstrip(".").lower() == "localhost":
         return True
     try:
@@ -124,7 +124,7 @@ def far_resolver() -> aiohttp.abc.AbstractResolver:
             found = await super().resolve(host, port, family)
             far = [each for each in found if not _is_near(each["host"])]
             if not far:
-                raise OSError(None, "the name leads to the control plane itself or to a link-local address")
+                raise OSError(None, "the name leads to a loopback or link-local address")
             return far
 
     return FarResolver()

@@ -1,8 +1,9 @@
 """When a release that somebody deleted may go: not before those that stay can do without it. Pure.
 
 Going back is as safe as going forward: the release that takes its place (its heir) gets its capacity back, then its
-traffic, in every cluster that can be reached, while the other still serves. Nothing is held up for what has nothing,
-for what nobody takes the place of, or for clusters that do not answer; and a person may always take the finalizer away.
+traffic, in every cluster that can be reached, while the other still serves. Without an heir, a release that a newer one
+replaces is kept until clients are led to that one. Nothing is held up for what has nothing, for what nobody takes the
+place of, or for clusters that do not answer; and a person may always take the finalizer away.
 """
 
 from __future__ import annotations
@@ -40,14 +41,18 @@ def farewell(
     heir: ReleaseView | None,
     reachable: Collection[str],
     frozen: bool = False,
+    replaced: bool = False,
 ) -> Farewell:
     """Decide about a release that is being deleted.
 
     `head` is the newest release that stays; `heir` the newest complete one, which may be the head itself where the
-    deleted release is newer than that. A heir that is `frozen` is given nothing, and only waited for.
+    deleted release is newer than that. A heir that is `frozen` is given nothing, and only waited for. A release that
+    is `replaced` is older than the head.
     """
-    if head is None or heir is None or not heir.complete or not heir.strategy.steps or not _has_anything(leaving):
+    if head is None or not has_anything(leaving):
         return GOES
+    if heir is None or not heir.complete or not heir.strategy.steps:
+        return _until_led(leaving, head, reachable) if replaced else GOES
     full = _own(head) if heir.key == head.key else _full(heir)
     lacking = [name for name in heir.clusters if name in reachable and not _has(heir, name, full)]
     stranded = not any(name in reachable for name in heir.clusters)
@@ -64,7 +69,21 @@ def farewell(
     return Farewell(patches=_raised(heir, wanted, reachable), waits_for=f"{told} {where}")
 
 
-def _has_anything(release: ReleaseView) -> bool:
+def _until_led(leaving: ReleaseView, head: ReleaseView, reachable: Collection[str]) -> Farewell:
+    """Keep a release that serves until the newest one does, wherever both are or else wherever that one is."""
+    weights = {} if leaving.traffic is None else leaving.traffic.wanted
+    serves = [name for name, weight in weights.items() if weight and name in reachable]
+    where = [name for name in serves if name in head.clusters] or head.clusters
+    led = _Share(1, 1)
+    lacking = [name for name in where if name not in reachable or not _has(head, name, led)]
+    if not serves or (where and not lacking):
+        return GOES
+    told = f"it goes once release {head.key.name} has traffic"
+    return Farewell(waits_for=f"{told} in {', '.join(lacking)}" if lacking else told)
+
+
+def has_anything(release: ReleaseView) -> bool:
+    """Tell whether a release has capacity or traffic in any cluster."""
     targets = (release.capacity, release.traffic)
     return any(value for target in targets if target is not None for value in target.wanted.values())
 

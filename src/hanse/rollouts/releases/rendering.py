@@ -122,7 +122,7 @@ class Renderings:
 
     async def _kinds(self, manifests: Sequence[Obj], clusters: Sequence[str]) -> tuple[Resource, ...]:
         """Find the kinds of manifests: as the host serves them, as they define them, as a chosen cluster does."""
-        defined = {kind: resource for obj in manifests for kind, resource in _defined(obj)}
+        defined = {kind: resource for obj in manifests for kind, resource in defined_by(obj)}
         found: dict[tuple[str, str, str], Resource] = {}
         for obj in manifests:
             kind = gvk(obj)
@@ -162,15 +162,27 @@ def _mark(release: Obj) -> tuple[object, ...]:
     return uid_of(release), tuple(sorted(annotations_of(release).items()))
 
 
-def _defined(obj: Obj) -> list[tuple[tuple[str, str, str], Resource]]:
-    """Return the kinds that a manifest defines."""
+def defined_by(obj: Obj) -> list[tuple[tuple[str, str, str], Resource]]:
+    """Return the kinds that a manifest defines; raises SourceProblem where it defines them in no way that is known."""
     if gvk(obj) != (CRDS.group, CRDS.version, CRDS.kind):
         return []
-    group, kind, plural = (
-        dig(obj, "spec", "group"),
-        dig(obj, "spec", "names", "kind"),
-        dig(obj, "spec", "names", "plural"),
-    )
+    group, kind, plural = (_word(obj, *path) for path in (("group",), ("names", "kind"), ("names", "plural")))
     namespaced = dig(obj, "spec", "scope") != "Cluster"
-    versions = [str(each.get("name")) for each in dig(obj, "spec", "versions", default=())]
-    return [((group, each, kind), Resource(group, each, plural, kind, namespaced=namespaced)) for each in versions]
+    versions = dig(obj, "spec", "versions")
+    if not isinstance(versions, list):
+        raise _odd(obj, "spec.versions", "a list")
+    names = [dig(each, "name") for each in versions]
+    if not all(isinstance(name, str) for name in names):
+        raise _odd(obj, "spec.versions", "a list of objects with names")
+    return [((group, name, kind), Resource(group, name, plural, kind, namespaced=namespaced)) for name in names]
+
+
+def _word(definition: Obj, *path: str) -> str:
+    value = dig(definition, "spec", *path)
+    if not isinstance(value, str):
+        raise _odd(definition, ".".join(("spec", *path)), "a string")
+    return value
+
+
+def _odd(definition: Obj, field: str, shape: str) -> SourceProblem:
+    return SourceProblem(CHART_ERROR, f'CustomResourceDefinition "{name_of(definition)}": {field} must be {shape}')

@@ -25,7 +25,7 @@ from hanse.clusters.access import Access
 from hanse.kube.cache import Cache
 from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
-from hanse.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
+from hanse.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from hanse.kube.manifest import (
     Key,
     Obj,
@@ -45,16 +45,15 @@ from hanse.rollouts.environment import Environment, EnvironmentProblem, parse_en
 from hanse.rollouts.releases import manifests
 from hanse.rollouts.releases.choosing import Unscheduled, choose
 from hanse.rollouts.releases.rendering import FAILED_CALL, Rendered, Renderings
-from hanse.rollouts.shelf import Shelf
+from hanse.rollouts.releases.restoring import Held, held_by
+from hanse.rollouts.releases.stored import company, find
+from hanse.rollouts.shelf import Shelf, generation_of
 from hanse.rollouts.sources.problem import CHART_ERROR, SourceProblem
 from hanse.rollouts.weights.shares import other_way
 
 BROKEN_ENVIRONMENT = "BrokenChartSpec"
 NOT_OWNED = "NotOwned"
 NOT_RENDERED = "NotRendered"
-# What an API server refuses for good: too large, not allowed, not valid.
-_REFUSED = (BadRequest, Forbidden, Invalid)
-_TOO_LARGE = 413
 _REFUSED_SECONDS = 30.0
 
 
@@ -96,9 +95,11 @@ class Scheduler:
             return Scheduled(problem=Unscheduled(BROKEN_ENVIRONMENT, str(problem)))
         except _Stopped as stopped:
             return Scheduled(problem=stopped.problem)
+        except (Conflict, AlreadyExists):
+            # Decided on what is not so any more: looked at again at once.
+            raise
         except ApiError as error:
-            if not isinstance(error, _REFUSED) and error.code != _TOO_LARGE:
-                raise
+            # Told of this release; what it cannot be given keeps nobody from looking at the others.
             return Scheduled(problem=Unscheduled(FAILED_CALL, str(error)), again=_REFUSED_SECONDS)
 
     async def _schedule(self, release: Obj) -> Scheduled:
@@ -153,10 +154,14 @@ class Scheduler:
         return written
 
     async def _refusals(self, release: Obj, name: str, clusters: Sequence[Cluster]) -> dict[str, str]:
-        application = self._shelf.applications.get(Key(namespace_of(release), name))
-        if self._access is None or application is None:
+        """Return the clusters that the author of the application may not use, or that of the release."""
+        if self._access is None:
             return {}
-        return await self._access.refusals(application, [cluster.name for cluster in clusters])
+        names = [cluster.name for cluster in clusters]
+        application = self._shelf.applications.get(Key(namespace_of(release), name))
+        if application is None:
+            return await self._access.refusals(release, names)
+        return await self._access.refusals(application, names, [release])
 
     def _own(self, cache: Cache, release: Obj) -> Obj | None:
         """Return the target of a release; one that is somebody else's is not taken over."""
@@ -170,7 +175,7 @@ class Scheduler:
         assembled = rendered.assembled
         pieces = manifests.pieces(release, assembled, rendered.resources)
         await self._store_pieces(release, pieces)
-        await self._complete(release, clusters, assembled.replicas)
+        await self._complete(release, clusters, assembled.replicas, Held())
         installation = manifests.installation(release, clusters, assembled, pieces)
         await self._create(self._shelf.installations, INSTALLATION_TARGETS, installation, release)
 
@@ -211,7 +216,7 @@ class Scheduler:
         if replicas is None:
             text = f'InstallationTarget "{key_of(release)}" does not say how many replicas there are'
             raise _Stopped(Unscheduled(NOT_RENDERED, f"{text}; annotate it with {manifests.REPLICAS_ANNOTATION}"))
-        await self._complete(release, clusters, replicas)
+        await self._complete(release, clusters, replicas, self._held(release))
         spec: Obj = {}
         if dig(installed, "spec", "clusters", default=[]) != clusters:
             spec["clusters"] = clusters
@@ -220,21 +225,36 @@ class Scheduler:
         if spec:
             await self._patch(self._shelf.installations, INSTALLATION_TARGETS, installed, spec)
 
-    async def _complete(self, release: Obj, clusters: Sequence[str], replicas: int) -> None:
-        """Have a CapacityTarget and a TrafficTarget for these clusters; what stays keeps its numbers."""
-        held = self._own(self._shelf.capacities, release)
-        if held is None:
-            made = manifests.capacity(release, clusters, replicas)
+    async def _complete(self, release: Obj, clusters: Sequence[str], replicas: int, held: Held) -> None:
+        """Have a CapacityTarget and a TrafficTarget for these clusters; what stays keeps its numbers.
+
+        One that is not there is made with what the release is `held` to have.
+        """
+        sized = self._own(self._shelf.capacities, release)
+        if sized is None:
+            made = manifests.capacity(release, clusters, replicas, dict.fromkeys(clusters, held.percent))
             await self._create(self._shelf.capacities, CAPACITY_TARGETS, made, release)
-        elif _names(held) != list(clusters):
-            entries = manifests.capacities(clusters, replicas, manifests.numbers(held, "percent"))
-            await self._patch(self._shelf.capacities, CAPACITY_TARGETS, held, {"clusters": entries})
+        elif _names(sized) != list(clusters):
+            entries = manifests.capacities(clusters, replicas, manifests.numbers(sized, "percent"))
+            await self._patch(self._shelf.capacities, CAPACITY_TARGETS, sized, {"clusters": entries})
         led = self._own(self._shelf.traffics, release)
         if led is None:
-            await self._create(self._shelf.traffics, TRAFFIC_TARGETS, manifests.traffic(release, clusters), release)
+            made = manifests.traffic(release, clusters, dict.fromkeys(clusters, held.weight))
+            await self._create(self._shelf.traffics, TRAFFIC_TARGETS, made, release)
         elif _names(led) != list(clusters):
             entries = manifests.weighted(clusters, manifests.numbers(led, "weight"))
             await self._patch(self._shelf.traffics, TRAFFIC_TARGETS, led, {"clusters": entries})
+
+    def _held(self, release: Obj) -> Held:
+        """Return what a committed release has, for a target that somebody has deleted."""
+        key = key_of(release)
+        if key in self._shelf.capacities and key in self._shelf.traffics:
+            return Held()
+        application = Key(namespace_of(release), labels_of(release).get(APP_LABEL, ""))
+        living = company(self._shelf.releases_of(application), self._shelf.applications.get(application)).living
+        after = (each for each in living if (generation_of(each) or 0) > (generation_of(release) or 0))
+        newer = [stored for each in after if (stored := find(self._shelf, each)).is_committed]
+        return held_by(find(self._shelf, release).view(), [stored.view() for stored in newer])
 
     async def _create(self, cache: Cache, resource: Resource, obj: Obj, release: Obj) -> None:
         try:

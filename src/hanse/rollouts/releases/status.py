@@ -9,6 +9,7 @@ from hanse.kube.manifest import Obj, dig, key_of
 from hanse.rollouts.blocks.standing import BLOCKED_EVENT, BLOCKED_REASON, Blocked
 from hanse.rollouts.execution import Execution
 from hanse.rollouts.releases.choosing import Unscheduled
+from hanse.rollouts.releases.holding import HELD, holding
 
 BLOCKED, SCHEDULED, EXECUTED, COMPLETE = "Blocked", "Scheduled", "StrategyExecuted", "Complete"
 WAITS_FOR = "waitsFor"
@@ -30,15 +31,14 @@ class Findings:
 def next_status(release: Obj, findings: Findings, now: str) -> Obj:
     """Return the whole status of a release; equal to the old one when there is nothing new to say."""
     status = dict(release.get("status") or {})
-    merged = merge_conditions(status.get("conditions"), _conditions(findings), now)
-    status["conditions"] = sorted(merged, key=lambda entry: str(entry["type"]))
+    progress = _progress(status.get("progress") or {}, findings)
+    status["conditions"] = _merged(release, findings, progress, now)
     execution = findings.execution
     if execution is not None:
         if execution.strategy_status is not None:
             status["strategy"] = execution.strategy_status
         if execution.achieved is not None:
             status["achievedStep"] = {"step": execution.achieved.step, "name": execution.achieved.name}
-    progress = _progress(status.get("progress") or {}, findings)
     status.pop("progress", None)
     return {**status, "progress": progress} if progress else status
 
@@ -61,6 +61,22 @@ def happenings(release: Obj, status: Obj) -> list[Happening]:
     """Return what is to be told of a release whose status becomes another."""
     old = release.get("status") or {}
     return [*_steps(old, status), *_states(release, old, status), *_changes(old, status)]
+
+
+def _merged(release: Obj, findings: Findings, progress: Obj, now: str) -> list[Obj]:
+    """Return all conditions in order of type, with Held only while the release stands still."""
+    old: list[Obj] = dig(release, "status", "conditions", default=[])
+    held = holding(release, progress, _sentence(findings, old))
+    kept = old if held is not None else [entry for entry in old if entry["type"] != HELD]
+    told = _conditions(findings) + ([] if held is None else [held])
+    return sorted(merge_conditions(kept, told, now), key=lambda entry: str(entry["type"]))
+
+
+def _sentence(findings: Findings, old: list[Obj]) -> str:
+    """Return what a release waits for; where nobody looked, what it stood still for goes on as long as it is true."""
+    if findings.execution is not None:
+        return "" if findings.execution.problem else findings.execution.waits_for
+    return findings.waits_for or str((find_condition(old, HELD) or {}).get("message") or "")
 
 
 def _conditions(findings: Findings) -> list[Obj]:
@@ -128,6 +144,9 @@ def _changes(old: Obj, new: Obj) -> list[Happening]:
     """Return one event for all conditions that changed, and one of its own for a block that stands in the way."""
     told, changed, bad = [], [], False
     for entry in new.get("conditions") or ():
+        if entry["type"] == HELD:
+            # What failed has an event of its own, and who pauses a release knows.
+            continue
         before = find_condition(old.get("conditions"), entry["type"])
         is_block = entry["type"] == BLOCKED
         if _verdict(before) == _verdict(entry) or (is_block and before is None and entry["status"] == "False"):

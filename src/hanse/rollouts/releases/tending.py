@@ -15,15 +15,16 @@ from hanse.kube.conditions import is_true
 from hanse.kube.manifest import Key, Obj, annotations_of, dig, finalizers_of, is_deleting, key_of
 from hanse.kube.runtime import Runtime, timestamp
 from hanse.rollouts.applications.releases import belongs as is_of
+from hanse.rollouts.applications.releases import is_complete
 from hanse.rollouts.blocks.standing import Blocked, standing
 from hanse.rollouts.environment import EnvironmentProblem, Remedy
 from hanse.rollouts.execution import ClusterFacts, Execution, Patch, ReleaseView, execute
 from hanse.rollouts.execution.progress import carried_out, held
 from hanse.rollouts.releases.choosing import Unscheduled
-from hanse.rollouts.releases.departing import GOES, Farewell, farewell
+from hanse.rollouts.releases.departing import GOES, Farewell, farewell, has_anything
 from hanse.rollouts.releases.questions import Questions
 from hanse.rollouts.releases.scheduling import Scheduler
-from hanse.rollouts.releases.status import BLOCKED, COMPLETE, Findings, means_the_same, next_status
+from hanse.rollouts.releases.status import BLOCKED, Findings, means_the_same, next_status
 from hanse.rollouts.releases.stored import Company, Stored, company, find
 from hanse.rollouts.releases.writing import ReleaseWriter
 from hanse.rollouts.shelf import Shelf, generation_of
@@ -79,9 +80,9 @@ class _Look:
         return next((each for each in older if self.stored[key_of(each)].is_committed), None)
 
     def heir(self, candidates: Sequence[Obj]) -> Obj | None:
-        """Return the newest of these releases that was rolled out completely."""
+        """Return the newest of these releases that was rolled out completely, and that nobody stepped back from."""
         found = (self.stored[key_of(each)] for each in reversed(candidates))
-        complete = (each for each in found if each.is_committed and is_true(_conditions(each.release), COMPLETE))
+        complete = (each for each in found if each.is_committed and is_complete(each.release))
         return next((each.release for each in complete), None)
 
     def successor(self, place: int) -> Obj | None:
@@ -226,14 +227,16 @@ class Tending:
         head = look.company.head
         if head is None:
             return GOES
-        heir = look.heir(living if _order(release) >= _order(head) else living[:-1])
+        replaced = _order(release) < _order(head)
+        heir = look.heir(living[:-1] if replaced else living)
         frozen = any(_is_frozen(each, look) for each in (head, heir) if each is not None)
+        leaving = _bare(look.stored[key_of(release)]).view()
         try:
-            leaving = look.stored[key_of(release)].view()
             last, next_one = look.view(head), look.view(heir)
-        except EnvironmentProblem:
-            return GOES
-        return farewell(leaving, head=last, heir=next_one, reachable=look.reachable, frozen=frozen)
+        except EnvironmentProblem as problem:
+            told = f"it goes once the strategies of those that stay can be read: {problem}"
+            return Farewell(waits_for=told) if has_anything(leaving) else GOES
+        return farewell(leaving, head=last, heir=next_one, reachable=look.reachable, frozen=frozen, replaced=replaced)
 
     async def _tell(self, look: _Look, release: Obj, findings: Findings) -> None:
         key = key_of(release)
@@ -257,6 +260,12 @@ class Tending:
 def _conditions(release: Obj) -> list[Obj]:
     found: list[Obj] = dig(release, "status", "conditions", default=[])
     return found
+
+
+def _bare(leaving: Stored) -> Stored:
+    """Return a release without its strategy: one that is leaving has its numbers, whatever that says."""
+    release = leaving.release
+    return replace(leaving, release={**release, "spec": {**release["spec"], "environment": {}}})
 
 
 def _is_abandoned(release: Obj, application: Obj | None) -> bool:

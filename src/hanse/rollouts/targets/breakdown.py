@@ -9,6 +9,7 @@ from hanse.kube.manifest import Obj, dig, name_of
 
 # At most so many pods are shown that something is wrong with.
 SHOWN = 5
+_LONGEST_MESSAGE = 120
 _STATES = {"running": "Running", "waiting": "Waiting", "terminated": "Terminated"}
 
 
@@ -28,22 +29,28 @@ def sad_pods(pods: Iterable[Obj]) -> list[Obj]:
 
 
 def summary(sad: Sequence[Obj]) -> str:
-    """Return how many containers of each name are not ready, and for which reasons."""
+    """Return how many containers of each name are not ready, and for which reasons.
+
+    Of pods whose containers say nothing, as of one that no node takes, it is the pod's own condition that tells.
+    """
     counts: dict[str, int] = {}
     reasons: dict[str, set[str]] = {}
+    silent: list[Obj] = []
     for pod in sad:
-        for container in (*pod["initContainers"], *pod["containers"]):
-            if container.get("ready"):
-                continue
+        unready = [each for each in (*pod["initContainers"], *pod["containers"]) if not each.get("ready")]
+        if not unready:
+            silent.append(pod["condition"])
+        for container in unready:
             name = container["name"]
             counts[name] = counts.get(name, 0) + 1
             kind, state = _state(container)
             if kind != "Running" and state.get("reason"):
                 reasons.setdefault(name, set()).add(state["reason"])
-    return "; ".join(
+    told = [
         f'{counts[name]}x"{name}" containers with [{" ".join(sorted(reasons.get(name, ())))}]'
         for name in sorted(counts)
-    )
+    ]
+    return "; ".join([*told, *_silent(silent)])
 
 
 def breakdown(owner: str, pods: Iterable[Obj]) -> Obj:
@@ -66,6 +73,24 @@ def breakdown(owner: str, pods: Iterable[Obj]) -> Obj:
             for (kind, status, reason), members in sorted(groups.items(), key=lambda group: group[0])
         ],
     }
+
+
+def _silent(conditions: Sequence[Obj]) -> list[str]:
+    """Count pods by the reason of their condition, each reason with the first message that there is of it."""
+    found: dict[str, list[Obj]] = {}
+    for each in conditions:
+        found.setdefault(each.get("reason") or each.get("type") or "", []).append(each)
+    told = []
+    for reason, alike in sorted(found.items()):
+        message = next((_shortened(each["message"]) for each in alike if each.get("message")), "")
+        told.append(f"{len(alike)}x pods with [{reason}]" + (f": {message}" if message else ""))
+    return told
+
+
+def _shortened(message: str) -> str:
+    """Return the first sentence of a message: schedulers go on with what they tried in vain."""
+    first = message.partition(". ")[0].rstrip(".")
+    return first if len(first) <= _LONGEST_MESSAGE else f"{first[: _LONGEST_MESSAGE - 1]}…"
 
 
 def _containers(pods: Iterable[Obj]) -> list[Obj]:

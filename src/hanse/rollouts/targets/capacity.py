@@ -43,6 +43,16 @@ def unreported(message: str) -> Told:
     return Told(not_operational(message), {"availableReplicas": 0, "achievedPercent": 0})
 
 
+def size_within(target: Obj | None, cluster: str) -> int:
+    """Return how many pods a CapacityTarget asks for in a cluster; without one, none."""
+    entries = dig(target, "spec", "clusters", default=())
+    return sum(
+        share_of(entry.get("totalReplicaCount") or 0, entry.get("percent") or 0)
+        for entry in entries
+        if entry["name"] == cluster
+    )
+
+
 def achieved_percent(total: int, available: int) -> int:
     """Return which percentage of its full size a release has, rounded up; of nothing, none."""
     return -(-available * 100 // total) if total else 0

@@ -68,7 +68,7 @@ class TargetController:
         self._weights.follow(self._weights_changed)
         self._shelf.pieces.subscribe(self._piece_changed)
         self._shelf.installations.subscribe(self._installation_changed)
-        self._shelf.capacities.subscribe(lambda change: self._releases.queue.add(change.key))
+        self._shelf.capacities.subscribe(self._capacity_changed)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._mixtures.run())
             tasks.create_task(self._releases.run())
@@ -81,7 +81,8 @@ class TargetController:
             return
         await self._wanted.wait()
         weights, whole = self._weights.within, self._mixtures.concerns
-        side = MemberTraffic(member, weights, self._pod_changed, self._traffic_changed, whole)
+        size = self._observer.size
+        side = MemberTraffic(member, weights, size, self._pod_changed, self._traffic_changed, whole)
         self._sides[member.name] = side
         try:
             await side.run(lambda following: self._look_at_everything(0.0 if following else _ABSENT_SECONDS))
@@ -102,6 +103,14 @@ class TargetController:
         self._releases.queue.add(change.key)
         self._owners_changed(change)
 
+    def _capacity_changed(self, change: Change) -> None:
+        self._releases.queue.add(change.key)
+        old, new = change.old, change.new
+        if dig(old, "spec", default={}) != dig(new, "spec", default={}):
+            # How many pods a release shall have is also how many of them its traffic is for.
+            labels = labels_of(new or old or {"metadata": {}})
+            self._share_changed(Key(change.key.namespace, labels.get(APP_LABEL, "")))
+
     def _piece_changed(self, change: Change) -> None:
         for obj in (change.old, change.new):
             if obj is not None:
@@ -119,8 +128,15 @@ class TargetController:
         if not self._wanted.is_set():
             self._begun = self._host.runtime.monotonic()
             self._wanted.set()
+        if moved:
+            self._share_changed(application)
+        else:
+            self._applications.queue.add(application)
+
+    def _share_changed(self, application: Key) -> None:
+        """Look at an application whose pods may have to be labelled otherwise."""
         self._applications.queue.add(application)
-        for side in self._sides.values() if moved else ():
+        for side in self._sides.values():
             side.enqueue(application)
 
     def _pod_changed(self, application: Key, release: str) -> None:

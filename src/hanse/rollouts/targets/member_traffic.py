@@ -36,17 +36,20 @@ class MemberTraffic:
         self,
         member: Member,
         weights: Callable[[Key, str], Mapping[str, int] | None],
+        size: Callable[[Key, str], int],
         pod_changed: Callable[[Key, str], None],
         traffic_changed: Callable[[Key], None],
         whole: Callable[[Key], bool] = lambda _application: False,
     ) -> None:
         """`weights` are those of an application's releases in a cluster, None while nobody can say.
 
-        `whole` tells of an application whether all pods of a release with any weight receive traffic.
+        `size` is how many pods a release is asked to have in a cluster; `whole` tells of an application whether all
+        pods of a release with any weight receive traffic.
         """
         self.name = member.name
         self._client = member.client
         self._weights = weights
+        self._size = size
         self._traffic_changed = traffic_changed
         self._whole = whole
         self._troubles: dict[Key, str] = {}
@@ -97,7 +100,9 @@ class MemberTraffic:
         weights, endpoints = self._weights(application, self.name), self.pods.endpoints(application)
         if self.pods.blindness or weights is None or len(endpoints.services) != 1:
             return NO_SHIFT
-        return shift(self.pods.traffic(application), weights, endpoints, whole=self._whole(application))
+        sizes = {release: self._size(Key(application.namespace, release), self.name) for release in weights}
+        whole = self._whole(application)
+        return shift(self.pods.traffic(application), weights, endpoints, sizes=sizes, whole=whole)
 
     async def _move(self, namespace: str, moves: Sequence[Move]) -> None:
         """Move labels, some at a time; one that cannot be moved keeps no other from it."""

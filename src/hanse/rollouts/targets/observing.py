@@ -13,7 +13,7 @@ from hanse.kube.resources import DEPLOYMENTS
 from hanse.propagation.intent import Ref
 from hanse.propagation.viewing import Standing, View
 from hanse.rollouts.shelf import Shelf, generation_of
-from hanse.rollouts.targets.capacity import report, unreported
+from hanse.rollouts.targets.capacity import report, size_within, unreported
 from hanse.rollouts.targets.installation import PieceFacts, installed
 from hanse.rollouts.targets.led import led
 from hanse.rollouts.targets.member_traffic import MemberTraffic
@@ -94,6 +94,10 @@ class Observer:
             for name, each in told.items()
         }
 
+    def size(self, release: Key, cluster: str) -> int:
+        """Return how many pods a release is asked to have in a cluster."""
+        return size_within(self._shelf.capacities.get(release), cluster)
+
     def _clusters(self) -> dict[str, Cluster]:
         return {cluster.name: cluster for cluster in self._registry.clusters()}
 
@@ -171,8 +175,9 @@ class Observer:
         endpoints = side.pods.endpoints(application)
         if len(endpoints.services) != 1:
             return untold(_not_one_service(application, sorted(endpoints.services)))
+        sizes = {each: self.size(Key(application.namespace, each), name) for each in weights}
         whole = self._mixtures.concerns(application)
-        share = shift(side.pods.traffic(application), weights, endpoints, whole=whole).shares[release]
+        share = shift(side.pods.traffic(application), weights, endpoints, sizes=sizes, whole=whole).shares[release]
         verdict = judged(share)
         if not verdict.ready and (trouble := side.trouble(application)):
             verdict = not_ready(INTERNAL_ERROR, trouble)

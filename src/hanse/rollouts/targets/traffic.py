@@ -77,9 +77,17 @@ NO_SHIFT = Shift((), (), {})
 
 
 def shift(
-    pods: Iterable[TrafficPod], weights: Mapping[str, int], endpoints: Endpoints, *, whole: bool = False
+    pods: Iterable[TrafficPod],
+    weights: Mapping[str, int],
+    endpoints: Endpoints,
+    *,
+    sizes: Mapping[str, int],
+    whole: bool = False,
 ) -> Shift:
     """Decide which labels move, by the weights of all releases that have any say in this cluster.
+
+    `sizes` are how many pods each release is asked to have here. Those that nobody has seen yet count as well:
+    otherwise a release whose pods are told of late would want no traffic, and have it all taken from the others.
 
     With `whole` every pod of a release with any weight receives traffic: how much of it is decided before it comes.
 
@@ -89,10 +97,12 @@ def shift(
     every = sorted(pods)
     total = sum(weights.values())
     of = {release: [pod for pod in every if pod.release == release] for release in weights}
+    counts = {name: max(len(of[name]), sizes.get(name, 0)) for name in weights}
     if whole:
-        targets = {name: len(of[name]) if weights[name] else 0 for name in weights}
+        targets = {name: counts[name] if weights[name] else 0 for name in weights}
     else:
-        targets = {name: pod_target(len(of[name]), weights[name], len(every), total) for name in weights}
+        known = len(every) + sum(counts[name] - len(of[name]) for name in weights)
+        targets = {name: pod_target(counts[name], weights[name], known, total) for name in weights}
     serving = {name: [pod for pod in of[name] if pod.enabled and pod.name in endpoints.ready] for name in weights}
     spare = max(0, sum(map(len, serving.values())) - sum(targets.values()))
     enable: list[Move] = []
@@ -141,6 +151,8 @@ def judged(share: Share) -> Verdict:
         return not_ready(
             PODS_NOT_READY, f"{share.unready}/{share.labelled} pods designated to receive traffic are not ready"
         )
+    if share.serving == share.labelled:
+        return not_ready(IN_PROGRESS, f"{share.target - share.labelled}/{share.target} pods are not there yet")
     absent = f"{share.labelled - share.serving}/{share.labelled}"
     return not_ready(PODS_NOT_IN_ENDPOINTS, f"{absent} pods designated to receive traffic are not yet in endpoints")
 

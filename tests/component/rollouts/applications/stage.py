@@ -111,7 +111,7 @@ class Stage:
 
     async def complete(self, name: str) -> None:
         """Say of a release that it was rolled out."""
-        found = await self.user.get(RELEASES, name, "default")
+        found = await self.user.patch(RELEASES, name, {"spec": {"targetStep": 1}}, "default")
         condition = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
         await self.user.update(RELEASES, {**found, "status": {"conditions": [condition]}}, subresource="status")
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 import pytest_asyncio
 
+from hanse.api.pieces import PIECES, piece_spec
 from hanse.api.shipper.kinds import (
     APPLICATIONS,
     CHART_RAW_ANNOTATION,
@@ -15,6 +16,7 @@ from hanse.api.shipper.kinds import (
 )
 from hanse.kube.errors import AlreadyExists, BadRequest, Forbidden, Invalid, NotFound, ServerError
 from hanse.kube.manifest import annotations_of, dig, name_of
+from hanse.kube.resources import CONFIGMAPS
 from hanse.kube.transport import Unreachable
 from hanse.rollouts.applications import environment_hash
 from hanse.rollouts.applications.controller import is_final
@@ -105,6 +107,50 @@ async def test_16_the_only_release_comes_back_once_it_is_gone(host):
     again = await host.user.get(RELEASES, FIRST, "default")
     assert again["metadata"]["uid"] != before["metadata"]["uid"]
     assert annotations_of(again)[GENERATION_ANNOTATION] == "0"
+
+
+async def leave_behind(host, release):
+    """Have a release go of which a cluster that is away keeps a piece."""
+    found = await host.user.get(RELEASES, release, "default")
+    owner = {key: found[key] for key in ("apiVersion", "kind")} | {
+        key: found["metadata"][key] for key in ("name", "uid")
+    }
+    metadata = {"name": release, "namespace": "default", "labels": found["metadata"]["labels"]}
+    metadata |= {"ownerReferences": [owner], "finalizers": ["hanse.dev/propagation"]}
+    template = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}}
+    made = {"apiVersion": PIECES.api_version, "kind": PIECES.kind, "metadata": metadata}
+    made["spec"] = piece_spec(CONFIGMAPS, template)
+    await host.user.create(PIECES, made)
+    await host.user.delete(RELEASES, release, "default")
+    await host.let_go(release)
+    await host.rest(1)
+    await host.user.delete(PIECES, release, "default")
+
+
+async def test_16_the_only_release_comes_back_when_the_last_piece_of_it_is_gone(host):
+    await host.apply_seed()
+    await host.until_history(FIRST)
+    await leave_behind(host, FIRST)
+    await host.rest(10)
+    waited = await host.condition("ReleaseSynced"), await releases(host)
+    await host.user.patch(PIECES, FIRST, {"metadata": {"finalizers": None}}, "default")
+    await host.rest(1)
+
+    told = f'what clusters have of Release "{FIRST}" of the same template has yet to go'
+    assert waited == (("False", "ReleaseLeaving", told), [])
+    assert await releases(host) == [FIRST]
+
+
+async def test_a_release_of_which_a_cluster_that_is_away_keeps_something_leaves_its_name_there(host):
+    await host.apply_seed()
+    await host.until_history(FIRST)
+    await leave_behind(host, FIRST)
+    await host.rest(35)
+    made = await host.user.get(RELEASES, "super-server-71fd5980-1", "default")
+
+    assert annotations_of(made)[GENERATION_ANNOTATION] == "0"
+    assert await host.history() == ["super-server-71fd5980-1"]
+    assert await host.condition("ReleaseSynced") == ("True", "", "")
 
 
 async def test_17_18_releases_beyond_the_limit_and_abandoned_ones_go(host):
@@ -204,6 +250,26 @@ async def test_a_release_that_was_completed_a_moment_ago_is_not_deleted_as_aband
 
     assert "deletionTimestamp" not in (await host.user.get(RELEASES, FIRST, "default"))["metadata"]
     assert await host.history() == [FIRST, SECOND]
+
+
+async def test_a_release_that_is_still_going_back_is_deleted_although_its_status_changes_meanwhile(host):
+    await host.apply_seed()
+    await host.until_history(FIRST)
+    await host.complete(FIRST)
+    await host.user.patch(RELEASES, FIRST, {"spec": {"targetStep": 0}}, "default")
+    noting = []
+
+    def note(request):
+        if request.method == "POST" and request.path.endswith("/releases"):
+            noting.append(asyncio.ensure_future(host.annotate(RELEASES, FIRST, note="mine")))
+
+    host.wire.before_write = note
+    await host.apply_seed("0.0.2")
+    await host.rest()
+    await asyncio.gather(*noting)
+
+    assert len(noting) == 1
+    assert (await host.user.get(RELEASES, FIRST, "default"))["metadata"]["deletionTimestamp"]
 
 
 async def test_80_a_release_that_the_server_refuses_is_a_condition_and_is_not_tried_again(host):

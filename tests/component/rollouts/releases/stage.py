@@ -118,13 +118,16 @@ class Rights(Access):
     def __init__(self, host: Client) -> None:
         super().__init__(host)
         self.refused: dict[str, str] = {}
+        # The kind of objects whose authors are refused.
+        self.by = "Application"
         self._heard: list[Callable[[], None]] = []
 
     def subscribe(self, listener: Callable[[], None]) -> None:
         self._heard.append(listener)
 
     async def refusals(self, source: Obj, clusters: Sequence[str], voices: Sequence[Obj] = ()) -> dict[str, str]:
-        return {name: why for name, why in self.refused.items() if name in clusters and source["kind"] == "Application"}
+        asked = [each["kind"] for each in (source, *voices)]
+        return {name: why for name, why in self.refused.items() if name in clusters and self.by in asked}
 
     def change(self, **refused: str) -> None:
         self.refused = refused
@@ -238,7 +241,7 @@ class Stage:
             "labels": {"shipper-app": "app", "shipper-release": name, "shipper-release-hash": "abc", "team": "a"},
             "annotations": {"shipper.booking.com/release.generation": str(generation)},
             "finalizers": [ROLLOUT_FINALIZER],
-            "ownerReferences": [owner],
+            "ownerReferences": [owner] if self.uid else [],
         }
         await self.host.create(RELEASES, obj)
         return name

@@ -86,11 +86,66 @@ async def test_nobody_waits_for_what_nobody_takes_the_place_of():
         old, new = await contending(here)
         await here.host.delete(RELEASES, old, "default")
         await here.quiet()
-        incumbent = await here.get("rel", old)
+        told = dig(await here.get("rel", old), "status", "progress", "waitsFor")
         await here.host.delete(RELEASES, new, "default")
         await here.quiet()
 
-        assert (incumbent, await here.get("rel", new)) == (None, None)
+        assert told == f"it goes once release {new} has traffic in kind-app"
+        assert (await here.get("rel", old), await here.get("rel", new)) == (None, None)
+
+
+async def test_7_a_first_release_that_is_replaced_unfinished_serves_until_clients_are_led_to_the_next():
+    async with stage("kind-app", start=False) as here:
+        first = await here.stands(0, 1, 50, complete=False, **STEPS)
+        new = await here.stands(1, 0, 0, complete=False, **STEPS)
+        here.start()
+        await here.host.delete(RELEASES, first, "default")
+        await here.quiet()
+        staged = await here.percents(first), await here.weights(first)
+        await here.shows(new, "ct")
+        await here.go_to(new, 1)
+        await here.quiet()
+        await here.shows(new, "ct")
+        await here.quiet()
+        unconfirmed = await here.weights(new), await here.get("rel", first) is not None
+        await here.shows(new, "tt")
+        await here.quiet()
+
+        assert staged == ({"kind-app": 50}, {"kind-app": 50})
+        assert unconfirmed == ({"kind-app": 50}, True)
+        assert await here.get("rel", first) is None
+
+
+async def test_a_release_beside_one_whose_strategy_cannot_be_read_is_kept_while_it_has_anything():
+    check = {"name": "smoke", "http": {"url": "https://anna@shop.example.com"}}
+    unreadable = {"strategy": {"steps": [STAGING, {**FULL_ON, "checks": [check]}]}}
+    async with stage("kind-app", start=False) as here:
+        empty = await here.stands(0, 1, 0, complete=True)
+        serving = await here.stands(1, 1, 100, complete=True, **unreadable)
+        await here.stands(2, 0, 1, complete=False, **unreadable)
+        here.start()
+        for name in (empty, serving):
+            await here.host.delete(RELEASES, name, "default")
+        await here.quiet()
+        held = await here.get("rel", serving)
+
+        assert await here.get("rel", empty) is None
+        assert "strategies of those that stay can be read: spec.environment" in dig(
+            held, "status", "progress", "waitsFor"
+        )
+
+
+async def test_a_release_that_was_stepped_back_from_takes_nobodys_place():
+    async with stage("kind-app", start=False) as here:
+        good = await here.stands(0, 2, 50, complete=True, **STEPS)
+        bad = await here.stands(1, 0, 1, complete=True, **STEPS)
+        new = await here.stands(2, 0, 50, complete=False, **STEPS)
+        here.start()
+        await here.host.delete(RELEASES, new, "default")
+        await here.quiet()
+
+        assert await here.percents(good) == {"kind-app": 100}
+        assert await here.percents(bad) == {"kind-app": 1}
 
 
 async def test_the_releases_of_an_application_that_is_deleted_go_at_once():

@@ -5,14 +5,21 @@ import asyncio
 import pytest
 
 from hanse.api.pieces import PIECES, RENDERING_ANNOTATION
-from hanse.api.shipper.kinds import CAPACITY_TARGETS, INSTALLATION_TARGETS, RELEASES, ROLLOUT_FINALIZER
+from hanse.api.shipper.kinds import (
+    APPLICATIONS,
+    CAPACITY_TARGETS,
+    INSTALLATION_TARGETS,
+    RELEASES,
+    ROLLOUT_FINALIZER,
+    TRAFFIC_TARGETS,
+)
 from hanse.clusters.member import Member
 from hanse.kube.client import Client
-from hanse.kube.errors import Forbidden
+from hanse.kube.errors import Forbidden, NotFound, ServerError
 from hanse.kube.manifest import annotations_of, dig, name_of
 from hanse.kube.resources import CRDS
 from hanse.rollouts.sources import SourceProblem
-from tests.component.rollouts.releases.stage import stage
+from tests.component.rollouts.releases.stage import FULL_ON, HALF, STAGING, stage
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 CLUSTERS = "shipper.booking.com/release.clusters"
@@ -314,9 +321,17 @@ async def test_a_source_that_hangs_holds_up_neither_the_incumbent_nor_what_is_as
         assert here.charts.rendered == [old, new]
 
 
-async def test_clusters_that_the_author_may_not_use_are_not_chosen_until_that_changes():
+@pytest.mark.parametrize(
+    ("by", "alone"),
+    [("Application", False), ("Release", False), ("Release", True)],
+    ids=["of the application", "of the release", "of a release without an application"],
+)
+async def test_clusters_that_the_author_may_not_use_are_not_chosen_until_that_changes(by, alone):
     async with stage("a") as here:
-        here.rights.refused = {"a": "may not"}
+        here.rights.refused, here.rights.by = {"a": "may not"}, by
+        if alone:
+            await here.host.delete(APPLICATIONS, "app", "default")
+            here.uid = ""
         name = await here.release()
         await here.quiet()
         told = await here.condition(name, "Scheduled")
@@ -328,23 +343,51 @@ async def test_clusters_that_the_author_may_not_use_are_not_chosen_until_that_ch
         assert await here.condition(name, "Scheduled") == ("True", "", "")
 
 
-async def test_what_the_federation_refuses_to_store_is_said_and_tried_again():
-    async with stage("kind-app") as here:
+@pytest.mark.parametrize(
+    "error",
+    [Forbidden(403, "Forbidden", "no"), ServerError(500, "InternalError", "no"), NotFound(404, "NotFound", "no")],
+    ids=lambda error: error.reason,
+)
+async def test_what_the_federation_does_not_store_is_said_tried_again_and_holds_up_no_other_release(error):
+    async with stage("kind-app", start=False) as here:
 
         async def refuse(request):
             if "/pieces" in request.path:
-                raise Forbidden(403, "Forbidden", "pieces are not for you")
+                raise error
 
         here.wire.before_write = refuse
-        name = await here.release()
+        old = await here.stands(0, 1, 100, complete=True)
+        name = await here.release(1)
+        here.start()
         await here.quiet()
         told = await here.condition(name, "Scheduled")
+        for resource in (CAPACITY_TARGETS, TRAFFIC_TARGETS):
+            await here.host.delete(resource, old, "default")
+        await here.quiet()
+        assert (await here.percents(old), await here.weights(old)) == ({"kind-app": 100}, {"kind-app": 100})
         here.wire.before_write = None
         await here.quiet(31)
 
-        assert told == ("False", "FailedAPICall", "pieces are not for you")
+        assert told == ("False", "FailedAPICall", "no")
         assert await here.condition(name, "Scheduled") == ("True", "", "")
         assert here.charts.rendered == [name]
+
+
+async def test_a_target_that_somebody_deletes_is_made_again_with_what_its_release_has():
+    async with stage("a", "b", start=False) as here:
+        steps = {"strategy": {"steps": [STAGING, HALF, FULL_ON]}}
+        old = await here.stands(0, 2, 50, complete=True, **steps, **TWO)
+        new = await here.stands(1, 1, 50, complete=False, **steps, **TWO)
+        here.start()
+        await here.quiet()
+        for name in (old, new):
+            for resource in (CAPACITY_TARGETS, TRAFFIC_TARGETS):
+                here.wire.writes.clear()
+                await here.host.delete(resource, name, "default")
+                await here.quiet()
+                assert [path for method, path in here.wire.writes if "targets" in path] == [resource.plural]
+            assert await here.percents(name) == await here.weights(name) == {"a": 50, "b": 50}
+            assert dig(await here.get("ct", name), "spec", "clusters")[0]["totalReplicaCount"] == 3
 
 
 async def test_an_installation_that_hanse_did_not_make_is_left_to_a_migration():

@@ -206,10 +206,16 @@ async def test_a_step_with_a_pause_goes_on_by_itself_unless_a_person_has_paused_
         await here.annotate(name, **{"hanse.dev__rollout_paused": "true"})
         await here.quiet(120)
         frozen = dig(await here.get("rel", name), "spec", "targetStep")
+        held, writes = await here.condition(name, "Held"), len(here.wire.writes)
+        await here.quiet(120)
+        silent = len(here.wire.writes) == writes
         await here.annotate(name, **{"hanse.dev__rollout_paused": None})
         await here.quiet(62)
 
-        assert frozen == 0
+        assert (frozen, silent) == (0, True)
+        assert held is not None
+        assert held[:2] == ("True", "Paused")
+        assert await here.condition(name, "Held") is None
         assert dig(await here.get("rel", name), "spec", "targetStep") == 1
         assert await here.percents(name) == {"kind-app": 100}
 
@@ -241,6 +247,9 @@ async def test_a_check_that_fails_brings_about_what_the_strategy_says(remedy):
         if release is not None:
             failure = dig(release, "status", "progress", "failure")
             assert (failure["message"], failure["carriedOut"]) == ('check "errors" failed once: 500', True)
+            decides = "; a person decides" if remedy == "Pause" else ""
+            held = ("True", "CheckFailed", f'check "errors" failed once: 500{decides}')
+            assert await here.condition(new, "Held") == held
 
 
 async def test_a_check_that_succeeds_lets_the_step_go_on():

@@ -28,9 +28,11 @@ class Place:
         self.client = Client(server.connect(ADMINISTRATOR), runtime)
         self.wire = Wire(server.connect(ADMINISTRATOR, as_remote=True), runtime)
         self.weights = {"web-1": 1}
+        self.sizes = {}
         self.heard, self.connections = [], []
         member = Member("a", Client(self.wire, runtime))
-        self.side = MemberTraffic(member, lambda _app, _cluster: self.weights, self._pod_changed, self.heard.append)
+        weights, size = lambda _app, _cluster: self.weights, lambda release, _cluster: self.sizes.get(release.name, 0)
+        self.side = MemberTraffic(member, weights, size, self._pod_changed, self.heard.append)
 
     def _pod_changed(self, application, release):
         self.heard.append((application, release))
@@ -127,6 +129,22 @@ async def test_a_pod_that_receives_traffic_is_the_last_to_go_when_its_release_is
         await here.settle()
         assert await here.enabled() == ["another", "other"]
         assert await here.costs() == {}
+
+
+async def test_traffic_stays_where_it_is_until_the_pods_that_shall_have_it_are_seen():
+    async with place() as here:
+        await here.pod("a")
+        await here.endpoints("web-0", a=True)
+        await here.settle()
+        here.weights, here.sizes = {"web-1": 0, "web-2": 1}, {"web-2": 1}
+        here.side.enqueue(APP)
+        await here.settle()
+        assert await here.enabled() == ["a"]
+
+        await here.pod("b", release="web-2")
+        await here.endpoints("web-0", a=True, b=True)
+        await here.settle()
+        assert await here.enabled() == ["b"]
 
 
 async def test_a_pod_of_two_address_families_counts_once_and_is_ready_by_either():

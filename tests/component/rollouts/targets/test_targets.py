@@ -10,7 +10,7 @@ import pytest
 
 from hanse.api.clusters import CLUSTERS, MODE_ANNOTATION, PULL
 from hanse.api.pieces import PIECES
-from hanse.api.shipper.kinds import TRAFFIC_TARGETS
+from hanse.api.shipper.kinds import CAPACITY_TARGETS, TRAFFIC_TARGETS
 from hanse.kube.manifest import labels_of, name_of
 from hanse.kube.resources import DEPLOYMENTS, ENDPOINT_SLICES, PODS, SERVICES
 from tests.component.rollouts.targets.stage import NAMESPACE, condition_of, entry_of, load_balanced, said, targets
@@ -218,4 +218,23 @@ async def test_each_trouble_is_said_in_its_own_words():
             await world.until(lambda name=name: world.says("tt", name, "Unknown", told))
         assert await world.enabled("a", "web-1") == []
         await world.host.delete(TRAFFIC_TARGETS, "twin", NAMESPACE)
+        await world.weigh("web-1", 1)
         await world.until(lambda: world.is_ready("web-1"))
+
+        await without_pods(world, "web-2")
+        await world.weigh("web-1", 0)
+        awaited = "a: InProgress 3/3 pods are not there yet"
+        await world.until(lambda: world.says("tt", "web-2", "False", awaited))
+        assert len(await world.enabled("a", "web-1")) == 3
+        await world.resize("web-2", 1)
+        await world.until(lambda: world.says("tt", "web-2", "False", awaited.replace("3", "1")))
+        assert len(await world.enabled("a", "web-1")) == 1
+
+
+async def without_pods(world, name):
+    """Ask for the pods and the traffic of a release that is nowhere."""
+    metadata = {"name": name, "namespace": NAMESPACE, "labels": {"shipper-app": "web", "shipper-release": name}}
+    await world._create(
+        CAPACITY_TARGETS, metadata, {"clusters": [{"name": "a", "percent": 100, "totalReplicaCount": 3}]}
+    )
+    await world._create(TRAFFIC_TARGETS, metadata, {"clusters": [{"name": "a", "weight": 100}]})

@@ -63,7 +63,7 @@ def release(version: str, generation: int, *, iteration: int = 0, complete: bool
                 }
             ],
         },
-        "spec": {"targetStep": 0, "environment": environment},
+        "spec": {"targetStep": 1 if complete else 0, "environment": environment},
         "status": {"conditions": conditions},
     }
 

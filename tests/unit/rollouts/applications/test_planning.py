@@ -146,6 +146,43 @@ def test_a_name_that_is_still_taken_is_waited_for():
     assert said(found, "ReleaseSynced") == ("False", "ReleaseLeaving", told)
 
 
+@pytest.mark.parametrize(
+    ("now", "name", "wait"),
+    [
+        ("2026-01-01T00:00:00Z", None, 30.0),
+        ("2026-01-01T00:00:29Z", None, 1.0),
+        ("2026-01-01T00:00:30Z", "super-server-71fd5980-1", None),
+    ],
+)
+@pytest.mark.parametrize(
+    ("left", "remains"), [([deleting(release("0.0.1", 0))], {}), ([], {FIRST: "2026-01-01T00:00:00Z"})]
+)
+def test_a_name_that_is_not_free_in_time_makes_way_for_the_next_iteration(left, remains, now, name, wait):
+    found = plan(settled(), left, (), None, now, remains)
+
+    assert (found.release and name_of(found.release), found.look_again) == (name, wait)
+    assert said(found, "ReleaseSynced")[:2] == (("False", "ReleaseLeaving") if wait else ("True", ""))
+
+
+def test_what_clusters_keep_of_a_release_is_waited_for_from_when_that_was_first_said():
+    first = plan(settled(), (), (), None, NOW, {FIRST: ""})
+    app = {**first.application, "status": first.status}
+    waits = plan(app, (), (), None, "2026-01-01T00:00:10Z", {FIRST: ""})
+    later = plan(app, (), (), None, "2026-01-01T00:00:30Z", {FIRST: ""})
+
+    told = f'what clusters have of Release "{FIRST}" of the same template has yet to go'
+    assert said(first, "ReleaseSynced") == ("False", "ReleaseLeaving", told)
+    assert (waits.status, waits.look_again) == (first.status, 20.0)
+    assert annotations_of(later.release)[ITERATION_ANNOTATION] == "1"
+    assert annotations_of(later.release)[GENERATION_ANNOTATION] == "0"
+
+
+def test_every_name_of_which_something_is_left_is_passed_over():
+    remains = dict.fromkeys((FIRST, "super-server-71fd5980-1"), "2025-12-31T00:00:00Z")
+
+    assert name_of(plan(settled(), (), (), None, NOW, remains).release) == "super-server-71fd5980-2"
+
+
 def test_a_release_that_is_on_its_way_out_keeps_its_generation_to_itself():
     found = planned(settled("0.0.3"), [release("0.0.1", 0), deleting(release("0.0.2", 1))])
 
@@ -165,6 +202,37 @@ def test_18_a_contender_that_was_never_completed_goes_when_another_is_made():
 
     assert annotations_of(found.release)[GENERATION_ANNOTATION] == "2"
     assert [name_of(each) for each in found.doomed] == [SECOND]
+
+
+def at(made, target, achieved):
+    """Return a release of which another step is asked for than it has achieved."""
+    made["spec"]["targetStep"] = target
+    made["status"]["achievedStep"] = {"step": achieved, "name": "any"}
+    return made
+
+
+def test_18_36_a_release_that_was_stepped_back_from_goes_when_another_is_made():
+    first, second = release("0.0.1", 0), at(release("0.0.2", 1), 0, 0)
+    before = planned(settled("0.0.2", 1), [first, second])
+    found = planned(settled("0.0.3", 1), [first, second])
+    third = {**found.release, "status": {}}
+    after_a_crash = planned(settled("0.0.3", 2), [first, second, third])
+
+    assert (before.doomed, said(before, "RollingOut")[2]) == ((), f'Release "{SECOND}" is active')
+    assert found.doomed == after_a_crash.doomed == (second,)
+    assert said(after_a_crash, "RollingOut")[2].startswith(f'Transitioning from "{FIRST}" to')
+
+
+def test_a_release_that_is_still_going_back_goes_when_another_is_made():
+    second = at(release("0.0.2", 1), 0, 1)
+
+    assert planned(settled("0.0.3", 1), [release("0.0.1", 0), second]).doomed == (second,)
+
+
+def test_33_another_step_asked_of_a_release_that_was_replaced_is_no_reason_to_delete_it():
+    releases = [at(release("0.0.1", 0), 0, 1), release("0.0.2", 1, complete=False)]
+
+    assert planned(settled("0.0.2", 1), releases).doomed == ()
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(0, 1), (-5, 1), (None, 20), (5000, 1000), (7, 7)])

@@ -1,5 +1,7 @@
 """When a deleted release may go, and what its heir is given until then."""
 
+from dataclasses import replace
+
 import pytest
 
 from hanse.kube.manifest import Key
@@ -113,6 +115,49 @@ def test_without_anything_to_give_or_anybody_to_take_it_nothing_is_held(heir, le
     head = heir or view("head", HALF, HALF)
 
     assert farewell(leaving, head=head, heir=heir, reachable=REACHABLE) == GOES
+
+
+SERVING = view("first", HALF, numbers(50, 0), step=1, achieved=1, complete=False)
+
+
+@pytest.mark.parametrize(
+    ("head", "lacking"),
+    [
+        (view("head", numbers(1), numbers(0)), "a"),
+        (view("head", None, None), "a"),
+        (view("head", HALF, numbers(50, ready="b")), "a"),
+        (view("head", HALF, numbers(50, current=False)), "a"),
+        (view("head", numbers(50, ready="b"), HALF), "a"),
+        (view("head", numbers(50, ready="a"), numbers(50, ready="a")), None),
+    ],
+)
+def test_what_serves_is_kept_until_the_release_that_replaces_it_does_there(head, lacking):
+    decided = farewell(SERVING, head=head, heir=None, reachable=REACHABLE, replaced=True)
+    told = f"it goes once release head has traffic in {lacking}"
+
+    assert (decided.goes, decided.waits_for) == ((True, "") if lacking is None else (False, told))
+    assert decided.patches == ()
+
+
+def test_what_does_not_serve_is_not_kept_nor_what_serves_where_nobody_answers():
+    staged = view("head", numbers(1), numbers(0), step=0, achieved=0, complete=False)
+    dark = view("first", HALF, numbers(0), step=0, achieved=0, complete=False)
+
+    assert farewell(dark, head=staged, heir=None, reachable=REACHABLE, replaced=True).goes
+    assert farewell(SERVING, head=staged, heir=None, reachable={"b"}, replaced=True).goes
+    assert farewell(SERVING, head=staged, heir=None, reachable=REACHABLE, replaced=False).goes
+
+
+def test_a_release_in_other_clusters_replaces_one_that_serves_when_it_serves_there():
+    unchosen = replace(view("head", None, None), clusters=())
+    dark, led = _elsewhere(LEAVING), _elsewhere(LEAVING)
+    dark = replace(dark, traffic=TargetView({"c": 0}, True, {"c": True}))
+    decided = [
+        farewell(SERVING, head=head, heir=None, reachable={"a", "c"}, replaced=True) for head in (unchosen, dark, led)
+    ]
+
+    assert [each.goes for each in decided] == [False, False, True]
+    assert not farewell(SERVING, head=led, heir=None, reachable={"a"}, replaced=True).goes
 
 
 def test_a_frozen_heir_is_given_nothing_and_still_waited_for():

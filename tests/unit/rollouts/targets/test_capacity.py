@@ -165,6 +165,38 @@ def test_a_container_that_runs_unready_has_no_reason():
     assert summary(sad_pods([pod("a", container(running={}))])) == '1x"app" containers with []'
 
 
+def unscheduled(name, message="", reason="Unschedulable"):
+    found = pod(name, conditions=(("PodScheduled", "False", reason),))
+    found["status"]["conditions"][0]["message"] = message
+    return found
+
+
+NODES = "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 No preemption victims."
+SILENT = {
+    "no message": ([unscheduled("a")], "1x pods with [Unschedulable]"),
+    "first sentence": (
+        [unscheduled("a"), unscheduled("b", NODES)],
+        "2x pods with [Unschedulable]: 0/2 nodes are available: 2 Insufficient cpu",
+    ),
+    "long": ([unscheduled("a", "x" * 500)], f"1x pods with [Unschedulable]: {'x' * 119}…"),
+    "no reason": ([unscheduled("a", reason="")], "1x pods with [PodScheduled]"),
+    "ready containers": (
+        [pod("a", container(ready=True), conditions=(("Ready", "False", "ReadinessGatesNotReady"),))],
+        "1x pods with [ReadinessGatesNotReady]",
+    ),
+    "beside others": (
+        [unscheduled("b"), crashing("a")],
+        '1x"app" containers with [CrashLoopBackOff]; 1x pods with [Unschedulable]',
+    ),
+}
+
+
+@pytest.mark.parametrize(("pods", "told"), SILENT.values(), ids=SILENT)
+def test_where_no_container_says_anything_the_pod_does(pods, told):
+    assert summary(sad_pods(pods)) == told
+    assert report(3, 100, deployment(3, 0), pods).verdict.message == f"{len(pods)}/3: {told}"
+
+
 def test_pods_are_counted_by_condition_and_container_state():
     unready = (("Ready", "False", "ContainersNotReady"),)
     pods = [

@@ -9,6 +9,10 @@ from hanse.rollouts.targets.traffic import Endpoints, TrafficPod, achieved_traff
 ON, OFF = "enabled", "disabled"
 
 
+def decided(found, weights, endpoints, **sizes):
+    return shift(found, weights, endpoints, sizes=sizes)
+
+
 def pods(release, count, *, on=0, first=0):
     return [
         TrafficPod(f"{release}-{number:02}", release, ON if number < on else None)
@@ -26,10 +30,10 @@ def after(found, result):
     return [TrafficPod(pod.name, pod.release, values.get(pod.name, pod.label)) for pod in found]
 
 
-def settle(found, weights):
+def settle(found, weights, **sizes):
     """Move labels until nothing moves, with endpoints that follow at once."""
     for _ in range(20):
-        result = shift(found, weights, behind(found))
+        result = decided(found, weights, behind(found), **sizes)
         if not result.enable and not result.disable:
             return found, result
         found = after(found, result)
@@ -72,6 +76,7 @@ def test_the_achieved_weight_is_the_nearest_and_half_counts_up(ready, every, tot
 SETTLED = {
     "60/40 of 5+5": ({"a": 60, "b": 40}, {"a": 5, "b": 5}, {"a": (5, 50), "b": (4, 40)}),
     "full on": ({"a": 0, "b": 100}, {"a": 0, "b": 3}, {"a": (0, 0), "b": (3, 100)}),
+    "full on after a release of no pods": ({"a": 0, "b": 100}, {"a": 0, "b": 2}, {"a": (0, 0), "b": (2, 100)}),
     "staging": ({"a": 100, "b": 0}, {"a": 3, "b": 1}, {"a": (3, 75), "b": (0, 0)}),
     "first deploy, staged": ({"a": 0}, {"a": 1}, {"a": (0, 0)}),
     "half": ({"a": 50, "b": 50}, {"a": 2, "b": 2}, {"a": (2, 50), "b": (2, 50)}),
@@ -85,7 +90,7 @@ SETTLED = {
 def test_labels_come_to_what_the_weights_say(weights, counts, expected, on):
     found = [pod for release, count in counts.items() for pod in pods(release, count, on=on)]
 
-    found, result = settle(found, weights)
+    found, result = settle(found, weights, **counts)
 
     assert {name: (enabled(found, name), share.achieved) for name, share in result.shares.items()} == expected
     assert all(judged(share).ready for share in result.shares.values())
@@ -94,7 +99,7 @@ def test_labels_come_to_what_the_weights_say(weights, counts, expected, on):
 def test_of_ten_and_twenty_the_first_loses_three_the_lowest_names_first():
     found = [*pods("a", 10, on=10), *pods("b", 10, on=10)]
 
-    result = shift(found, {"a": 10, "b": 20}, behind(found))
+    result = decided(found, {"a": 10, "b": 20}, behind(found), a=10, b=10)
 
     assert [move.pod for move in result.disable] == ["a-00", "a-01", "a-02"]
     assert not result.enable
@@ -105,7 +110,7 @@ def test_of_ten_and_twenty_the_first_loses_three_the_lowest_names_first():
 def test_a_new_pod_gets_its_label_and_one_that_says_no_has_it_replaced():
     found = [TrafficPod("a-0", "a", ON), TrafficPod("a-1", "a", OFF), TrafficPod("a-2", "a")]
 
-    result = shift(found, {"a": 1}, behind(found))
+    result = decided(found, {"a": 1}, behind(found))
 
     assert [(move.pod, move.value) for move in result.enable] == [("a-1", ON), ("a-2", ON)]
 
@@ -113,7 +118,7 @@ def test_a_new_pod_gets_its_label_and_one_that_says_no_has_it_replaced():
 def test_pods_of_releases_without_a_target_count_and_stay_as_they_are():
     found = [*pods("a", 2), *pods("old", 2, on=2)]
 
-    result = shift(found, {"a": 1}, behind(found))
+    result = decided(found, {"a": 1}, behind(found))
 
     assert {move.pod for move in (*result.enable, *result.disable)} == {"a-00", "a-01"}
     assert result.shares["a"].achieved == 0
@@ -123,11 +128,11 @@ def test_nobody_loses_traffic_before_others_serve():
     found = [*pods("a", 3, on=3), *pods("b", 3)]
     weights = {"a": 0, "b": 100}
 
-    first = shift(found, weights, behind(found))
+    first = decided(found, weights, behind(found))
     found = after(found, first)
-    waiting = shift(found, weights, behind(found, unready=["b-00", "b-01", "b-02"]))
-    partly = shift(found, weights, behind(found, unready=["b-01", "b-02"]))
-    served = shift(found, weights, behind(found))
+    waiting = decided(found, weights, behind(found, unready=["b-00", "b-01", "b-02"]))
+    partly = decided(found, weights, behind(found, unready=["b-01", "b-02"]))
+    served = decided(found, weights, behind(found))
 
     assert [move.pod for move in first.enable] == ["b-00", "b-01", "b-02"]
     assert not first.disable
@@ -141,9 +146,9 @@ def test_a_pod_that_is_not_ready_may_lose_its_label_at_any_time_and_does_so_befo
     found = [*pods("a", 3, on=3), *pods("b", 3, on=3)]
     broken = ["b-01", "b-02"]
 
-    back = shift(found, {"a": 100, "b": 0}, behind(found, unready=broken))
-    fewer = shift(pods("a", 3, on=3), {"a": 1, "b": 0}, behind(pods("a", 3, on=3)))
-    surplus = shift([*pods("a", 3, on=3), *pods("b", 6)], {"a": 1, "b": 8}, behind(found, unready=["a-02"]))
+    back = decided(found, {"a": 100, "b": 0}, behind(found, unready=broken))
+    fewer = decided(pods("a", 3, on=3), {"a": 1, "b": 0}, behind(pods("a", 3, on=3)))
+    surplus = decided([*pods("a", 3, on=3), *pods("b", 6)], {"a": 1, "b": 8}, behind(found, unready=["a-02"]))
 
     assert [move.pod for move in back.disable] == ["b-00", "b-01", "b-02"]
     assert not fewer.disable
@@ -159,7 +164,7 @@ UNREADY = {
 
 @pytest.mark.parametrize(("endpoints", "reason", "part"), UNREADY.values(), ids=UNREADY)
 def test_what_keeps_a_release_from_its_traffic(endpoints, reason, part):
-    verdict = judged(shift(pods("a", 3, on=3), {"a": 1}, endpoints).shares["a"])
+    verdict = judged(decided(pods("a", 3, on=3), {"a": 1}, endpoints).shares["a"])
 
     state = {"PodsNotReady": "not ready", "PodsNotInEndpoints": "not yet in endpoints"}[reason]
     assert (verdict.ready, verdict.reason) == (False, reason)
@@ -168,10 +173,44 @@ def test_what_keeps_a_release_from_its_traffic(endpoints, reason, part):
 
 def test_pods_that_lost_their_label_are_waited_for_until_they_leave_the_endpoints():
     found = pods("a", 3)
-    share = shift(found, {"a": 0}, Endpoints(frozenset({"web"}), frozenset({"a-01"}))).shares["a"]
+    share = decided(found, {"a": 0}, Endpoints(frozenset({"web"}), frozenset({"a-01"}))).shares["a"]
 
     assert judged(share).reason == "InProgress"
     assert judged(share).message == "1 pods are yet to leave the endpoints"
+
+
+@pytest.mark.parametrize("told", range(4))
+def test_pods_that_are_told_of_late_take_nothing_from_others_and_their_release_waits_for_them(told):
+    old, new = pods("a", 3, on=3), pods("b", told, on=3)
+
+    result = decided([*old, *new], {"a": 0, "b": 100}, behind([*old, *new]), a=3, b=3)
+
+    assert (len(result.disable), result.shares["b"].target) == (told, 3)
+    verdict = judged(result.shares["b"])
+    assert verdict.ready == (told == 3)
+    assert told == 3 or verdict.message == f"{3 - told}/3 pods are not there yet"
+
+
+SIZED = {
+    "one that has all its pods": ({"a": 60, "b": 40}, {"a": 5, "b": 5}, {"a": (5, True), "b": (4, True)}),
+    "one that becomes smaller has those that are still there": (
+        {"a": 50, "b": 50},
+        {"a": 1, "b": 5},
+        {"a": (5, True), "b": (5, True)},
+    ),
+    "one that is asked to have none": ({"c": 100}, {"c": 0}, {"c": (0, True)}),
+    "one that others leave room to": ({"a": 100, "c": 0}, {"a": 5, "c": 9}, {"a": (5, True), "c": (0, True)}),
+    "one whose pods are yet to come": ({"a": 50, "c": 50}, {"a": 5, "c": 5}, {"a": (5, True), "c": (5, False)}),
+}
+
+
+@pytest.mark.parametrize(("weights", "sizes", "expected"), SIZED.values(), ids=SIZED)
+def test_a_release_has_at_least_the_pods_that_it_is_asked_to_have(weights, sizes, expected):
+    found = [pod for name in "ab" if name in weights for pod in pods(name, 5, on=expected[name][0])]
+
+    shares = decided(found, weights, behind(found), **sizes).shares
+
+    assert {name: (share.target, judged(share).ready) for name, share in shares.items()} == expected
 
 
 SMALL = st.integers(0, 6)
@@ -191,7 +230,7 @@ def test_traffic_never_dips_on_the_way_and_ends_the_same_whatever_was_labelled(r
     unready = {pod.name for pod in found if data.draw(st.booleans())}
     for _ in range(12):
         endpoints = behind(found, unready={pod.name for pod in found if pod.enabled and pod.name in unready})
-        result = shift(found, weights, endpoints)
+        result = decided(found, weights, endpoints)
         found = after(found, result)
         serving = {
             name: sum(pod.enabled and pod.name in endpoints.ready for pod in found if pod.release == name)
