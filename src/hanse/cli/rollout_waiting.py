@@ -20,11 +20,11 @@ from hanse.cli.failures import Failure, Misuse
 from hanse.cli.rollout_following import Followed
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError
-from hanse.kube.manifest import Key, dig, uid_of
+from hanse.kube.manifest import Key, Obj, dig, uid_of
 from hanse.kube.resources import EVENTS
 from hanse.kube.runtime import Runtime
 from hanse.rollouts.environment import EnvironmentProblem, seconds_of
-from hanse.rollouts.reading import Outcome, Role, RolloutReading, failure_of, is_settled, step_title
+from hanse.rollouts.reading import Outcome, Role, RolloutReading, counted_from_one, failure_of, is_settled, step_title
 
 # What is tried again by itself counts as a failure once it has stood for so long.
 _PATIENCE_SECONDS = 30.0
@@ -152,14 +152,14 @@ class _Watcher:
     told: str = field(default="nothing was seen of it yet")
     shaky_since: float | None = None
     failure: str = ""
-    uid: str = ""
+    seen: Obj = field(default_factory=dict)
 
     def look(self, rollout: RolloutReading | None) -> str | None:
         """Tell what is new; returns the sentence with which waiting ends well, raises Stuck where it does not."""
         if not self.release and rollout is not None and rollout.is_current and rollout.contender is not None:
             self.release = rollout.contender.name
         if rollout is not None and (found := rollout.named(self.release)) is not None:
-            self.failure, self.uid = failure_of(found.obj), uid_of(found.obj)
+            self.failure, self.seen = failure_of(found.obj), found.obj
         end = ending(self.goal, rollout, self.release)
         if end is not None and end.reached:
             return end.sentence
@@ -202,7 +202,7 @@ async def wait_for(
     try:
         return await _wait(Followed(host, key), watcher, key, timeout)
     except Lost as lost:
-        if not watcher.failure and (why := await _why_taken_back(host, key.namespace, watcher)):
+        if watcher.seen and not watcher.failure and (why := await _why_taken_back(host, key.namespace, watcher)):
             raise Lost(taken_back(watcher.release, why)) from lost
         raise
 
@@ -237,5 +237,6 @@ async def _why_taken_back(host: Client, namespace: str, watcher: _Watcher) -> st
     except ApiError:
         return ""
     # Another release may have had that name before.
-    told = (each for each in events if dig(each, "involvedObject", "uid") == watcher.uid)
-    return next((str(each.get("message") or "") for each in told if each.get("reason") in _TAKEN_BACK), "")
+    told = (each for each in events if dig(each, "involvedObject", "uid") == uid_of(watcher.seen))
+    why = next((str(each.get("message") or "") for each in told if each.get("reason") in _TAKEN_BACK), "")
+    return counted_from_one(watcher.seen, why)

@@ -121,12 +121,12 @@ async def test_a_release_that_the_control_plane_took_back_between_two_looks_says
     about = {"kind": "Release", "name": "web-1", "namespace": "shop"}
     said = {"reason": "RolloutAborted", "type": "Warning"}
     uid = (await rollout.host.get(RELEASES, "web-1", "shop"))["metadata"]["uid"]
-    for name, of, message in (("a", "of another before it", "it was slow"), ("b", uid, "check smoke failed")):
+    for name, of, message in (("a", "of another before it", "it was slow"), ("b", uid, "step 0 was not achieved")):
         event["metadata"] = {"name": name, "namespace": "shop"}
         await rollout.host.create(EVENTS, {**event, **said, "message": message, "involvedObject": {**about, "uid": of}})
     await rollout.host.delete(RELEASES, "web-1", "shop")
 
-    with pytest.raises(Stuck, match="release web-1 was rolled back: check smoke failed"):
+    with pytest.raises(Stuck, match=r"release web-1 was rolled back: step 1 of 2 \(staging\) was not achieved"):
         await waiting
 
 

@@ -94,7 +94,7 @@ async def test_nobody_waits_for_what_nobody_takes_the_place_of():
         assert (await here.get("rel", old), await here.get("rel", new)) == (None, None)
 
 
-async def test_7_a_first_release_that_is_replaced_unfinished_serves_until_clients_are_led_to_the_next():
+async def test_18_a_first_release_that_is_replaced_unfinished_serves_until_clients_are_led_to_the_next():
     async with stage("kind-app", start=False) as here:
         first = await here.stands(0, 1, 50, complete=False, **STEPS)
         new = await here.stands(1, 0, 0, complete=False, **STEPS)
@@ -143,9 +143,15 @@ async def test_a_release_that_was_stepped_back_from_takes_nobodys_place():
         here.start()
         await here.host.delete(RELEASES, new, "default")
         await here.quiet()
+        told = dig(await here.get("rel", new), "status", "progress", "waitsFor")
+        for kind in ("ct", "tt"):
+            await here.shows(good, kind)
+            await here.quiet()
 
-        assert await here.percents(good) == {"kind-app": 100}
+        assert told == f"it goes once release {good} has its capacity and traffic back in kind-app"
+        assert await here.weights(good) == {"kind-app": 100}
         assert await here.percents(bad) == {"kind-app": 1}
+        assert await here.get("rel", new) is None
 
 
 async def test_the_releases_of_an_application_that_is_deleted_go_at_once():
