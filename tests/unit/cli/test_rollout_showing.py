@@ -64,9 +64,10 @@ def test_a_cluster_that_does_not_answer_says_so_on_its_line():
 def test_a_sentence_is_shown_once_on_a_line():
     read = read_rollout(application(version="0.0.2"), [NEW], {"web-1": Targets(*_stopped(NEW, "eu did not answer"))})
 
-    told = [row[6] for row in rows(tree_of(read, {"eu": "eu did not answer"})) if "cluster eu" in row[0]]
+    laid = rows(tree_of(read, {"eu": "eu did not answer"}))
 
-    assert told == ["ServerError: eu did not answer"]
+    told = [(click.unstyle(row[5]), row[6]) for row in laid if "cluster eu" in row[0]]
+    assert told == [("working", "ServerError: eu did not answer")]
 
 
 def _stopped(of, message):
