@@ -130,7 +130,7 @@ class RealCluster:
         return json.loads(self.kubectl("get", *arguments, "--output=json"))
 
     def wait_served(self) -> None:
-        """Wait until every custom kind is served; `kubectl wait` fails on a definition of which nothing was said yet."""
+        """Wait until every custom kind is served; `kubectl wait` fails where nothing was said of a definition yet."""
         wait_until(
             lambda: all(is_true(dig(crd, "status", "conditions"), "Established") for crd in self.get("crds")["items"]),
             seconds=180,
