@@ -6,6 +6,7 @@ import asyncio
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
@@ -59,6 +60,7 @@ class Downloads:
 
     async def _follow(self, url: str, headers: dict[str, str], most_bytes: int) -> Answer:
         for _ in range(_MOST_REDIRECTS + 1):
+            _refuse_link_local(url)
             async with self._opened().get(url, headers=headers, allow_redirects=False) as response:
                 location = response.headers.get("location", "")
                 if response.status not in _REDIRECTS or not location:
@@ -107,6 +109,16 @@ def _gunzip(body: bytes, most_bytes: int) -> bytes:
 
 def _too_large(most_bytes: int) -> DownloadProblem:
     return DownloadProblem(f"the answer is larger than {most_bytes / MEGABYTE:g} MB")
+
+
+def _refuse_link_local(url: str) -> None:
+    """Refuse addresses at which clouds hand out credentials; whoever writes an Application chooses the address."""
+    try:
+        address = ip_address((urlsplit(url).hostname or "").partition("%")[0])
+    except ValueError:
+        return
+    if (getattr(address, "ipv4_mapped", None) or address).is_link_local:
+        raise DownloadProblem("a link-local address is not asked")
 
 
 def _refuse_downgrade(before: str, after: str) -> None:
