@@ -254,7 +254,9 @@ class RolloutDoor:
         if _said(change.old) == _said(change.new):
             return Affected()
         if resource == APPLICATIONS:
-            return Affected(namespace=change.key.namespace)
+            # One that comes or goes has no pieces yet, or takes them along; nobody else's are looked at for it.
+            known_before = change.old_bytes is not None and change.new_bytes is not None
+            return Affected(namespace=change.key.namespace) if known_before else Affected()
         return _affected(change.key.namespace, self._known.installations.get(change.key))
 
     def _replicas(self, source: Obj, piece: Piece) -> tuple[Override, ...]:
