@@ -237,7 +237,14 @@ def test_what_another_author_wrote_is_looked_at_again(old: Obj | None, new: Obj 
     change = Change(key, None if old is None else pack(old), None if new is None else pack(new))
     pieces = (Ref(PIECES, key), Ref(PIECES, Key("team", "service")))
     assert known.affected(RELEASES, change).refs == (pieces if heard else ())
-    assert known.affected(APPLICATIONS, change).namespace == ("team" if heard else "")
+    if old is not None and new is not None:
+        assert known.affected(APPLICATIONS, change).namespace == ("team" if heard else "")
+
+
+def test_an_application_that_comes_or_goes_has_nobody_elses_pieces_looked_at() -> None:
+    application = pack({"metadata": {"name": "shop", "namespace": "team", "annotations": {AUTHOR_ANNOTATION: "bob"}}})
+    for change in (Change(Key("team", "shop"), None, application), Change(Key("team", "shop"), application, None)):
+        assert not door(piece()).affected(APPLICATIONS, change).namespace
 
 
 def test_an_installation_target_that_somebody_else_wrote_is_looked_at_again() -> None:
