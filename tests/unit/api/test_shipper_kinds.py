@@ -9,7 +9,7 @@ from hanse.api.cluster_forms import FORM_CRDS
 from hanse.api.shipper.definitions import SHIPPER_CRDS
 from hanse.rollouts.environment import Remedy
 from hanse.rollouts.execution import Outcome
-from hanse.rollouts.execution.progress import Failure, Progress, Tally, written
+from hanse.rollouts.execution.progress import Cause, Failure, Progress, Tally, written
 
 CRDS = {
     crd["spec"]["names"]["plural"]: crd
@@ -85,7 +85,7 @@ def test_a_release_shows_last_what_it_stands_still_for():
 
 
 def test_every_field_that_is_remembered_of_a_step_is_explained_and_others_are_kept():
-    failure = Failure("why", Remedy.PAUSE, carried_out=True, frozen=True, overridden=True)
+    failure = Failure("why", Remedy.PAUSE, Cause.CHECK_FAILED, carried_out=True, frozen=True, overridden=True)
     tallies = {"c": Tally(1, 1, 0, 6.0, Outcome.FAILURE)}
     full = written(Progress(1, 1.0, 2.0, 3.5, 4.0, {"canary": 5.0}, tallies, failure))
     status = CRDS["releases"]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]

@@ -34,6 +34,7 @@ _TALLY = _memory(
 _FAILURE = _memory(
     {
         "message": text("What failed: a check, or the step's deadline"),
+        "cause": text("The same in one word: CheckFailed, Inconclusive or DeadlineExceeded"),
         "remedy": text("What is done about it: Pause, Abort or Rollback"),
         "carriedOut": _mark("Whether that was done"),
         "frozen": _mark("Whether the Release was seen paused since then"),

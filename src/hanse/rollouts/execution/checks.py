@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hanse.rollouts.environment import Check, Remedy
-from hanse.rollouts.execution.progress import Failure, Tally
+from hanse.rollouts.execution.progress import Cause, Failure, Tally
 from hanse.rollouts.execution.views import Answer, Outcome
 
 _LONGEST_VALUE = 120
@@ -73,10 +73,12 @@ def _counted(known: Tally, answer: Answer) -> Tally:
 def _failure(check: Check, tally: Tally, on_failure: Remedy) -> Failure | None:
     last = f": {tally.value}" if tally.value else ""
     if tally.failed > check.failure_limit:
-        return Failure(f'check "{check.name}" failed {_times(tally.failed)}{last}', on_failure)
+        told = f'check "{check.name}" failed {_times(tally.failed)}{last}'
+        return Failure(told, on_failure, Cause.CHECK_FAILED)
     if tally.inconclusive > check.inconclusive_limit:
         # Nobody knows whether the release is bad; a person has to look.
-        return Failure(f'check "{check.name}" found no answer {_times(tally.inconclusive)}{last}', Remedy.PAUSE)
+        told = f'check "{check.name}" found no answer {_times(tally.inconclusive)}{last}'
+        return Failure(told, Remedy.PAUSE, Cause.INCONCLUSIVE)
     return None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from hanse.rollouts.environment import Remedy, Step
 from hanse.rollouts.execution import reporting
 from hanse.rollouts.execution.checks import Inquiry, counted, inquire
-from hanse.rollouts.execution.progress import Failure, Progress, has_memory, remembered, written
+from hanse.rollouts.execution.progress import Cause, Failure, Progress, has_memory, remembered, written
 from hanse.rollouts.execution.stages import (
     Part,
     Pending,
@@ -225,7 +225,7 @@ def _within_deadline(release: ReleaseView, progress: Progress, now: float) -> tu
     if left > 0:
         return progress, left
     message = f"step {release.target_step} was not achieved within {deadline.seconds:g} seconds"
-    return replace(progress, failure=Failure(message, deadline.then)), None
+    return replace(progress, failure=Failure(message, deadline.then, Cause.DEADLINE_EXCEEDED)), None
 
 
 def _decided(

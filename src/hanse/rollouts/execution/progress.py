@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 from hanse.kube.manifest import Obj
@@ -28,6 +29,14 @@ class Tally:
     value: str = ""
 
 
+class Cause(StrEnum):
+    """What holds a step up, in one word."""
+
+    CHECK_FAILED = "CheckFailed"
+    INCONCLUSIVE = "Inconclusive"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a step is held up and what is done about it; a person who resumes the release has overridden it.
@@ -37,6 +46,7 @@ class Failure:
 
     message: str
     remedy: Remedy
+    cause: Cause
     carried_out: bool = False
     frozen: bool = False
     overridden: bool = False
@@ -195,10 +205,11 @@ def _written_tally(tally: Tally) -> Obj:
 def _failure(raw: Mapping[str, Any] | None) -> Failure | None:
     if not raw:
         return None
-    remedy = raw.get("remedy")
+    remedy, cause = raw.get("remedy"), raw.get("cause")
     return Failure(
         message=str(raw.get("message") or ""),
         remedy=Remedy(remedy) if remedy in tuple(Remedy) else Remedy.PAUSE,
+        cause=Cause(cause) if cause in tuple(Cause) else Cause.CHECK_FAILED,
         carried_out=bool(raw.get("carriedOut")),
         frozen=bool(raw.get("frozen")),
         overridden=bool(raw.get("overridden")),
@@ -206,6 +217,6 @@ def _failure(raw: Mapping[str, Any] | None) -> Failure | None:
 
 
 def _written_failure(failure: Failure) -> Obj:
-    found: Obj = {"message": failure.message, "remedy": str(failure.remedy)}
+    found: Obj = {"message": failure.message, "remedy": str(failure.remedy), "cause": str(failure.cause)}
     marks = {"carriedOut": failure.carried_out, "frozen": failure.frozen, "overridden": failure.overridden}
     return {**found, **{name: True for name, holds in marks.items() if holds}}

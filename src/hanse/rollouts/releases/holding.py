@@ -9,9 +9,10 @@ from __future__ import annotations
 from hanse.api.shipper.kinds import PAUSED_ANNOTATION
 from hanse.kube.conditions import condition
 from hanse.kube.manifest import Obj, annotations_of, is_deleting
+from hanse.rollouts.execution.progress import Cause
 
 HELD = "Held"
-CHECK_FAILED, INCONCLUSIVE, DEADLINE_EXCEEDED, PAUSED = "CheckFailed", "Inconclusive", "DeadlineExceeded", "Paused"
+PAUSED = "Paused"
 _PAUSED = f"the release is paused: hanse rollout resume, or taking away its annotation {PAUSED_ANNOTATION}, goes on"
 
 
@@ -25,15 +26,7 @@ def holding(release: Obj, progress: Obj, waits_for: str) -> Obj | None:
         return None
     failure = progress.get("failure") or {}
     if failure and not failure.get("overridden"):
-        return condition(HELD, True, _reason(str(failure.get("message")), progress), waits_for)
+        return condition(HELD, True, str(failure.get("cause") or Cause.CHECK_FAILED), waits_for)
     if annotations_of(release).get(PAUSED_ANNOTATION) == "true":
         return condition(HELD, True, PAUSED, _PAUSED)
     return None
-
-
-def _reason(message: str, progress: Obj) -> str:
-    """Tell failures apart by their sentences: nothing else is stored of them."""
-    for name in progress.get("checks") or ():
-        if message.startswith(f'check "{name}" found no answer'):
-            return INCONCLUSIVE
-    return CHECK_FAILED if message.startswith('check "') else DEADLINE_EXCEEDED
