@@ -10,8 +10,17 @@ RUNTIME_STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 # A room without tests of one sort has no such folder.
 TESTS := $(wildcard tests/unit tests/component tests/simulation tests/contract tests/e2e)
+# A worker that is done takes over half of what another has left.
+SHARED := -n $(WORKERS) --dist worksteal
 COMPILE := uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links
+
+# Where the environment wants no bytecode beside the sources it is kept in .venv: to read and rewrite every test anew
+# is most of what it costs to collect them.
+ifdef PYTHONDONTWRITEBYTECODE
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
+endif
 
 # uv installs the same locked files in a fraction of the time.
 ifneq ($(shell command -v uv 2>/dev/null),)
@@ -60,11 +69,11 @@ run: $(RUNTIME_STAMP) ## Start a federation of three simulated clusters, data in
 	@$(BIN)/hanse up --data-dir "$(DATA_DIR)"
 
 test: $(DEV_STAMP) ## Run all tests that need nothing but Python and kubectl
-	$(BIN)/pytest $(TESTS) -m "not kubernetes" -n $(WORKERS)
+	$(BIN)/pytest $(TESTS) -m "not kubernetes" $(SHARED)
 
 coverage: $(DEV_STAMP) ## The same, slower, with a coverage summary
 	@$(BIN)/coverage erase
-	$(BIN)/coverage run --parallel-mode -m pytest $(TESTS) -m "not kubernetes" -n $(WORKERS)
+	$(BIN)/coverage run --parallel-mode -m pytest $(TESTS) -m "not kubernetes" $(SHARED)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report --skip-empty --format=total | sed 's/.*/coverage: &%/'
 
@@ -85,12 +94,17 @@ bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append t
 	$(BIN)/python -m bench.dns
 	$(BIN)/python -m bench.dns_providers
 	$(BIN)/python -m bench.rollouts
+	$(BIN)/python -m bench.pods
+	$(BIN)/python -m bench.admission
+	$(BIN)/python -m bench.hooks
+	$(BIN)/python -m bench.composites
 
 soak: $(DEV_STAMP) ## Play hundreds of seeds of random faults, worlds and broken control planes on virtual time
 	$(BIN)/hanse simulate --seeds 200 --for 2m --twice --jobs $(WORKERS)
 	$(BIN)/python -m tests.simulation.seeds --seeds 500 --jobs $(WORKERS)
 	$(BIN)/python -m tests.simulation.health_seeds --seeds 200
 	$(BIN)/pytest tests/soak -n $(WORKERS)
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest $(TESTS) -m "hypothesis and not kubernetes" $(SHARED)
 
 kubernetes: $(RUNTIME_STAMP) ## Build the real Kubernetes components into the cache, once
 	@components/build
@@ -104,9 +118,13 @@ helm: $(RUNTIME_STAMP) ## Build the Helm that renders charts into the cache, onc
 helm-path: ## Print the folder of that Helm (use make -s)
 	@components/build --path helm
 
+# Whole federations run one after the other: the load balancers of their simulated clusters listen on the same addresses.
 test-kubernetes: $(DEV_STAMP) kubernetes ## Run the tests on real Kubernetes clusters
 	@$(PIP_INSTALL) --require-hashes -r requirements-clients.lock
-	$(BIN)/pytest tests -m kubernetes
+	@status=0; set -x; \
+	$(BIN)/pytest $(filter-out tests/e2e,$(TESTS)) -m kubernetes -n $(WORKERS) --dist loadfile || status=1; \
+	$(BIN)/pytest tests/e2e tests/kubernetes -m kubernetes || status=1; \
+	{ set +x; } 2>/dev/null; exit $$status
 
 clean: ## Remove .venv and what the tools left behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* dist

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.behaviour.children_elsewhere import children_are_in_the_clusters_that_their_hook_names
 from tests.behaviour.dependencies import what_pods_need_goes_where_they_go
 from tests.behaviour.federated_kinds import (
     enabled_kinds_go_to_every_cluster,
@@ -50,6 +51,10 @@ def test_what_a_cluster_runs_already_is_adopted_and_its_pods_stay(federation):
 
 def test_what_pods_need_goes_where_they_go(federation):
     what_pods_need_goes_where_they_go(federation)
+
+
+def test_children_of_a_composite_are_in_the_clusters_that_their_hook_names(federation):
+    children_are_in_the_clusters_that_their_hook_names(federation)
 
 
 def test_clusters_share_an_address(federation):

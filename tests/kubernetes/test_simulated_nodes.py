@@ -47,6 +47,15 @@ def test_pods_run_and_their_logs_are_read_and_followed(cluster: RealCluster) -> 
     assert followed.splitlines()[-1] == "exited with code 0"
 
 
+def test_commands_run_in_pods_and_their_exit_codes_are_told(cluster: RealCluster) -> None:
+    cluster.kubectl("run", "shell", "--image=busybox:1")
+    cluster.kubectl("wait", "pod/shell", "--for=condition=Ready", "--timeout=50s")
+    assert cluster.kubectl("exec", "shell", "--", "echo", "hello", "there") == "hello there\n"
+    with pytest.raises(KubectlError, match="exit code 3"):
+        cluster.kubectl("exec", "shell", "--", "sh", "-c", "exit 3")
+    cluster.kubectl("delete", "pod", "shell", "--now")
+
+
 def test_a_claim_is_bound_in_the_zone_of_its_pod_and_its_volume_goes_with_it(cluster: RealCluster) -> None:
     def bound() -> bool:
         return bool(cluster.get("pvc", "data")["status"].get("phase") == "Bound")

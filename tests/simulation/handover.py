@@ -9,7 +9,7 @@ from hanse.api.names import FEDERATE_ANNOTATION, OWNER_ANNOTATION
 from hanse.kube.manifest import Obj, annotations_of, uid_of
 from hanse.kube.resources import CONFIGMAPS, Resource
 from hanse.kube.transport import Request, Unreachable
-from tests.simulation.seeds import quietly
+from tests.simulation.playing import quietly
 from tests.simulation.world import World, config
 
 FEDERATED_CONFIGS = template_resource(FORM_D, CONFIGMAPS)

@@ -25,7 +25,7 @@ from hanse.services.judging import judge
 from hanse.simulator.virtual_time import run_virtually
 from tests.simulation.health_rules import Decide, Rules
 from tests.simulation.health_world import HealthWorld, Temper
-from tests.simulation.seeds import quietly
+from tests.simulation.playing import quietly
 
 STEPS = 10
 _QUIET_SECONDS = 12

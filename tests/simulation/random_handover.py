@@ -17,7 +17,7 @@ from hanse.kube.manifest import Obj, annotations_of, uid_of
 from hanse.kube.resources import CONFIGMAPS, NAMESPACES, Resource
 from hanse.simulator.virtual_time import run_virtually
 from tests.simulation.handover import Copies, wrapped
-from tests.simulation.seeds import quietly
+from tests.simulation.playing import quietly
 from tests.simulation.world import World, config, federation
 
 _MEMBERS = ("a", "b")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.simulation.crash_script import live_through
-from tests.simulation.seeds import quietly
+from tests.simulation.playing import quietly
 
 
 @pytest.mark.parametrize(("request_number", "after"), [(48, True), (97, False)])

@@ -13,7 +13,7 @@ from tests.simulation.health_faults import BROKEN
 from tests.simulation.health_rules import Rules
 from tests.simulation.health_seeds import AS_IT_IS, complaint, play
 from tests.simulation.health_world import HealthWorld
-from tests.simulation.seeds import quietly
+from tests.simulation.playing import quietly
 
 
 def test_answers_are_right_whatever_checkers_say():

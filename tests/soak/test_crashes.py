@@ -3,7 +3,7 @@
 import pytest
 
 from tests.simulation.crash_script import live_through
-from tests.simulation.seeds import quietly
+from tests.simulation.playing import quietly
 
 pytestmark = pytest.mark.timeout(1800)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.simulation.playing import quietly
 from tests.simulation.rollouts.resolvers import live_through_by_weights
-from tests.simulation.seeds import quietly
 
 pytestmark = pytest.mark.timeout(1800)
 

@@ -3,10 +3,10 @@
 import pytest
 
 from hanse.simulator.virtual_time import run_virtually
+from tests.simulation.playing import quietly
 from tests.simulation.rollouts.crashing import live_through
 from tests.simulation.rollouts.scenarios import ALONE, TOGETHER, play
 from tests.simulation.rollouts.world import rollouts
-from tests.simulation.seeds import quietly
 
 pytestmark = pytest.mark.timeout(1800)
 

@@ -102,7 +102,16 @@ def _namespaces() -> list[Obj]:
 
 
 def _manifests(core: Core) -> list[Obj]:
-    return [_kubernetes_service(core), *_priority_classes()]
+    return [_kubernetes_service(core), *_priority_classes(), *_client_authority(core)]
+
+
+def _client_authority(core: Core) -> list[Obj]:
+    """Return what tells servers beside this one whose client certificates to believe."""
+    if not core.root_certificate:
+        return []
+    metadata = {"name": "extension-apiserver-authentication", "namespace": "kube-system"}
+    data = {"client-ca-file": core.root_certificate}
+    return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}]
 
 
 def _kubernetes_service(core: Core) -> Obj:

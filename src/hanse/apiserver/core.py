@@ -21,6 +21,7 @@ from hanse.kube.transport import Request
 
 if TYPE_CHECKING:
     from hanse.apiserver.gate import Gate
+    from hanse.apiserver.kubelets import KubeletIdentity
 
 
 @dataclass(slots=True)
@@ -39,6 +40,8 @@ class Core:
     root_certificate: str = ""
     # Who answers for what happens inside of pods.
     pods: PodDoors = field(default_factory=PodDoors)
+    # What is shown to kubelets elsewhere; see hanse.apiserver.kubelets.
+    kubelets: KubeletIdentity | None = None
     # Bearer tokens that are no signed ones: given at the start, or made for an identity.
     tokens: dict[str, Identity] = field(default_factory=dict)
     # The configured webhooks and policies, and the way to them.

@@ -25,11 +25,19 @@ _REFERENCE = "#/components/schemas/"
 _WRITE_PARAMETERS = ("dryRun", "fieldManager", "fieldValidation")
 _PATCH_TYPES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
 _STRATEGIC = "application/strategic-merge-patch+json"
+_PROTOBUF_ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+# A document of version 2 (fields 1 swagger, 2 info with 1 title and 2 version, 8 paths, 9 definitions) without any
+# definition: kubectl asks for it only to check kinds that no document of version 3 has, such as List, and passes over a
+# kind that it does not find.
+_NO_DEFINITIONS = b"\x0a\x032.0\x12\x19\x0a\x0aKubernetes\x12\x0bunversioned\x42\x00\x4a\x00"
 
 
 def answer(registry: Registry, path: str, request: Request) -> Answer | None:
     """Answer /openapi/v2, /openapi/v3 and a group's document; None for other paths."""
     if path == "/openapi/v2":
+        if _PROTOBUF_ASKED in request.headers.get("accept", ""):
+            return Answer(200, _NO_DEFINITIONS, content_type=_PROTOBUF)
         return _with_tag(_swagger(), request)
     if path == "/openapi/v3":
         return Answer(200, orjson.dumps({"paths": {name: _entry(registry, name) for name in _names(registry)}}))

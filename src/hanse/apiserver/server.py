@@ -132,6 +132,12 @@ class ApiServer:
     def pod_logs(self, function: PodLogs | None) -> None:
         self._core.pods.logs = function
 
+    def show_kubelets(self, certificate: bytes, key: bytes) -> None:
+        """Have the server ask kubelets elsewhere with this client certificate, for pods on nodes that others run."""
+        from hanse.apiserver.kubelets import KubeletIdentity
+
+        self._core.kubelets = KubeletIdentity(certificate, key)
+
     @property
     def webhook_services(self) -> ServiceResolver | None:
         """Leads webhooks' calls from a Service to where it listens; whoever runs the pods behind it sets this."""

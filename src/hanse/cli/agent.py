@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from hanse.api.works import AGENTS, agent_namespace
+from hanse.cli.agent_options import beside
 from hanse.cli.agent_process import serve
 from hanse.cli.failures import Misuse, one_sentence
+from hanse.cli.lazy import LazyGroup
 from hanse.cli.running import log_to, run, until_signalled
 from hanse.clusters.host_credentials import (
     AGENT_SECRET,
@@ -22,10 +25,9 @@ from hanse.clusters.host_credentials import (
     keep_token,
 )
 from hanse.clusters.member_transport import MemberTransport
-from hanse.kube.auth.service_account import in_cluster_endpoint
 from hanse.kube.client import Client
 from hanse.kube.http import HttpTransport
-from hanse.kube.kubeconfig import Endpoint, Kubeconfig
+from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.log import Log
 from hanse.kube.runtime import SystemRuntime
 from hanse.kube.transport import Transport, Unreachable
@@ -42,7 +44,17 @@ class _Options:
     cluster: str
 
 
-@click.command("agent")
+# What else may run beside one cluster; without one of these words an agent does the work of a cluster that fetches it.
+_COMMANDS = {
+    "admission": (
+        "hanse.cli.agent_admission",
+        "Admit pods that run elsewhere, beside the API server of their cluster.",
+    ),
+    "chaperons": ("hanse.cli.agent_chaperons", "Keep the pods that other clusters have sent to this one."),
+}
+
+
+@click.group("agent", cls=LazyGroup, modules=_COMMANDS, invoke_without_command=True)
 @click.option(
     "--kubeconfig",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -60,7 +72,10 @@ class _Options:
     "--cluster", default="", metavar="NAME", help="The name under which it joined (default: that of the context)."
 )
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="How to write the log.")
+@click.pass_context
 def command(
+    ctx: click.Context,
+    /,
     kubeconfig: Path | None,
     context: str,
     host_kubeconfig: Path | None,
@@ -73,13 +88,16 @@ def command(
     Needs no way from the federation into the cluster: it reads what the cluster shall have, keeps it so, and tells
     what became of it. Several may run for one cluster: one acts. What runs in the cluster stays while the federation
     cannot be reached. It also probes the addresses of the federation's services from where it runs, as it is asked to.
+
+    With a command, another part of Hanse that belongs beside a cluster runs instead, with options of its own.
     """
+    if ctx.invoked_subcommand is not None:
+        if any(ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in ctx.params):
+            raise Misuse(f"the options of `hanse agent {ctx.invoked_subcommand}` come after its name")
+        return
     log_to(json=log_format == "json")
     with one_sentence():
-        if context and kubeconfig is None:
-            raise Misuse("--context: needs --kubeconfig")
-        member_at = Kubeconfig.load(kubeconfig).endpoint(context) if kubeconfig else in_cluster_endpoint()
-        options = _Options(member_at, host_kubeconfig, host_context, cluster)
+        options = _Options(beside(kubeconfig, context), host_kubeconfig, host_context, cluster)
         run(lambda: until_signalled(_act(options)))
 
 

@@ -2,7 +2,8 @@
 
 Stamped is every kind of source of every door; and in KubeFed's and Shipper's groups whatever there is, since
 placements, overrides, preferences and applications say where others' objects go, and a type may be enabled after the
-first objects of it were written.
+first objects of it were written. So is every kind of parents of a CompositeController: whoever writes one says by it
+in which clusters its children are.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 
 from hanse.api.federated_kinds import FEDERATED_KINDS, parse_federated_kind
 from hanse.api.kubefed.forms import FORMS
+from hanse.api.metacontroller.kinds import COMPOSITE_CONTROLLERS
 from hanse.api.shipper.kinds import GROUP as SHIPPER_GROUP
 from hanse.cli.doors import KIND_INPUTS, all_doors, plain_kinds, read_inputs
 from hanse.clusters.access_admission import install, install_for_guests, wait_installed
@@ -66,6 +68,7 @@ async def stamp_authors(host: Client, *, plain_objects: bool = True) -> bool:
         ]
         held += held_by_default(disabled)
     plain = plain_kinds(found.doors)
+    kinds += [kind for kind in await _parents(host) if kind not in kinds]
     try:
         for refusal in found.refused.values():
             raise refusal
@@ -79,15 +82,27 @@ async def stamp_authors(host: Client, *, plain_objects: bool = True) -> bool:
         return False
 
 
+async def _parents(host: Client) -> list[Resource]:
+    """Return the kinds of parents of a host's CompositeControllers, as far as they are served."""
+    served = await host.discovery.resources()
+    if COMPOSITE_CONTROLLERS not in served:
+        return []
+    specs = [dig(obj, "spec", "parentResource", default={}) for obj in (await host.list(COMPOSITE_CONTROLLERS)).items]
+    named = {(spec.get("apiVersion"), spec.get("resource")) for spec in specs}
+    return [kind for kind in served if (kind.api_version, kind.plural) in named]
+
+
 class Authorship:
     """Follows the enabled kinds; does nothing on a host where authors are not stamped."""
 
-    def __init__(self, host: Client, *, federated_types: bool = False, plain_objects: bool = True) -> None:
-        """With `federated_types` the host serves the kind that enables them."""
+    def __init__(
+        self, host: Client, *, federated_types: bool = False, plain_objects: bool = True, composites: bool = False
+    ) -> None:
+        """With `federated_types` the host serves the kind that enables them, with `composites` lambda controllers."""
         self._host = host
         self._plain_objects = plain_objects
         followed = KIND_INPUTS if federated_types else (FEDERATED_KINDS,)
-        self._kinds = [Cache(host, kind) for kind in followed]
+        self._kinds = [Cache(host, kind) for kind in (*followed, *((COMPOSITE_CONTROLLERS,) if composites else ()))]
         self._controller: Controller[Resource] = Controller("authorship", self._reconcile, host.runtime)
 
     async def run(self) -> None:

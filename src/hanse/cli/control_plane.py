@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
+from hanse.api.admiralty.nodes import is_virtual
 from hanse.api.cluster_forms import FORM_CRDS
 from hanse.api.cluster_kind import CLUSTER_CRD
 from hanse.api.dns_zones import DNS_ZONE_CRD
@@ -15,8 +16,10 @@ from hanse.api.health_reports import HEALTH_REPORT_CRD
 from hanse.api.held_changes import HELD_CHANGE_CRD
 from hanse.api.kubefed.forms import FORMS, Form
 from hanse.api.kubefed.hosting import kubefed_definitions
+from hanse.api.metacontroller.definitions import METACONTROLLER_CRDS
 from hanse.api.names import HOST_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.api.pieces import PIECE_CRD
+from hanse.api.placed_children import PLACED_CHILD_CRD
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICY_CRD, PLACEMENT_POLICY_CRD
 from hanse.api.service_addresses import SERVICE_ADDRESSES_CRD
 from hanse.api.shipper.definitions import SHIPPER_CRDS
@@ -24,6 +27,8 @@ from hanse.api.shipper.kinds import APPLICATIONS, GLOBAL_BLOCKS_NAMESPACE
 from hanse.api.shipper.kinds import SYSTEM_NAMESPACE as SHIPPER_NAMESPACE
 from hanse.api.works import AGENT_CRD, WORK_CRD
 from hanse.cli.authorship import Authorship
+from hanse.cli.composite_parts import NO_KINDS, CompositeParts, obstacle
+from hanse.cli.pod_parts import PodParts
 from hanse.cli.rollout_parts import RolloutParts
 from hanse.cli.service_parts import ServiceParts, Surroundings
 from hanse.clusters.access import Access
@@ -32,6 +37,7 @@ from hanse.clusters.health import HealthTerms
 from hanse.clusters.mirroring import Mirror
 from hanse.clusters.profiles import Profiles
 from hanse.clusters.registry import Registry
+from hanse.composite.door import CompositeDoor
 from hanse.federated import FederatedDoor, TypeKeeper
 from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
@@ -114,6 +120,15 @@ async def serve_applications(host: Client) -> None:
     await install_block_admission(host)
 
 
+async def serve_composites(host: Client) -> None:
+    """Have a host serve the kinds of lambda controllers, before this returns; where Metacontroller has its own, not."""
+    await host.apply(CRDS, PLACED_CHILD_CRD)
+    own = METACONTROLLER_CRDS if await obstacle(host) in ("", NO_KINDS) else ()
+    for crd in own:
+        await host.apply(CRDS, crd)
+    await _established(host, [PLACED_CHILD_CRD, *own])
+
+
 async def looks_after_applications(host: Client) -> bool:
     """Tell whether a host's applications are Hanse's to look after, and not those of a Shipper that was there before.
 
@@ -163,9 +178,12 @@ async def federates_plain_objects(host: Client) -> bool:
     """Tell whether a host's plain objects are the federation's; those of a cluster with work of its own are not.
 
     The annotation of Hanse's own namespace says it; where nobody wrote it, nodes tell that the host runs something.
+    Those that stand for other clusters tell nothing.
     """
     said = annotations_of(await host.get(NAMESPACES, SYSTEM_NAMESPACE)).get(HOST_ANNOTATION)
-    return said == "dedicated" if said else not (await host.list(NODES)).items
+    if said:
+        return said == "dedicated"
+    return all(is_virtual(node) for node in (await host.list(NODES)).items)
 
 
 async def campaign(
@@ -178,12 +196,16 @@ async def campaign(
     plain_objects: bool = True,
     resolve: Resolve | None = None,
     sources: Sources | None = None,
+    pods: bool = True,
+    kubelet_host: str = "",
+    composites: str | None = "",
 ) -> None:
     """Wait for the Lease and federate until it is lost; `teachings` are what is known of kinds in Python.
 
     Without `plain_objects` those of the host are its own, but for what labelled namespaces hold. `resolve` finds the
     addresses of load balancers that have names; without it this machine does. `sources` make manifests of
-    applications, which are not looked after without them.
+    applications, which are not looked after without them. Without `pods` those of no cluster run elsewhere.
+    `composites` selects the lambda controllers that are run by their labels, "" all of them; None runs none.
     No write leaves this process, to the host or to a member, once it may have been replaced.
     """
     leadership = Leadership(host, _LEASE, identity, terms)
@@ -199,6 +221,9 @@ async def campaign(
             plain_objects=plain_objects,
             surroundings=Surroundings(NetworkProber(), resolve, lambda: leadership.holds),
             sources=sources,
+            pods=pods,
+            kubelet_host=kubelet_host,
+            composites=composites,
         )
 
     log.info("Waiting for leadership", host=host.address, identity=identity)
@@ -216,10 +241,15 @@ async def run_control_plane(
     plain_objects: bool = True,
     surroundings: Surroundings | None = None,
     sources: Sources | None = None,
+    pods: bool = False,
+    kubelet_host: str = "",
+    composites: str | None = None,
 ) -> None:
     """Federate until cancelled; the host must be prepared, and serve federated types where they are asked for.
 
-    Without `surroundings` nobody probes the addresses of services. With `sources` the host serves applications, too.
+    Without `surroundings` nobody probes the addresses of services. With `sources` the host serves applications, too,
+    and with `pods` those of clusters whose door is open run elsewhere; `kubelet_host` is where the API servers of these
+    reach this process for the logs of such pods. `composites` selects the lambda controllers that are run, by labels.
     """
     registry = Registry(host, connect, health, client_address=own_address())
     access = Access(host)
@@ -231,8 +261,12 @@ async def run_control_plane(
         sources = None
     if sources is not None:
         doors.append(RolloutDoor())
+    if composites is not None:
+        doors.append(CompositeDoor())
     engine = Engine(host, registry, doors, access)
     services = ServiceParts(host, registry, engine.view, surroundings or Surroundings())
+    pod_parts = PodParts(host, registry, access, connect, kubelet_host) if pods else None
+    composite_parts = CompositeParts(host, registry, engine.view, composites) if composites is not None else None
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
         tasks.create_task(Mirror(host, registry.cache).run())
@@ -242,7 +276,14 @@ async def run_control_plane(
         tasks.create_task(services.run())
         if sources is not None:
             tasks.create_task(RolloutParts(host, registry, engine.view, access, sources).run())
+        if pod_parts is not None:
+            tasks.create_task(pod_parts.run())
+        if composite_parts is not None:
+            tasks.create_task(composite_parts.run())
         tasks.create_task(KindKeeper(host).run())
-        tasks.create_task(Authorship(host, federated_types=federated_types, plain_objects=plain_objects).run())
+        authorship = Authorship(
+            host, federated_types=federated_types, plain_objects=plain_objects, composites=composites is not None
+        )
+        tasks.create_task(authorship.run())
         if federated_types:
             tasks.create_task(TypeKeeper(host, forms).run())

@@ -21,15 +21,19 @@ from hanse.api.federation import (
 )
 from hanse.api.kubefed.forms import FORM_D, FORMS, Form
 from hanse.api.kubefed.hosting import kubefed_definitions
+from hanse.api.metacontroller.definitions import METACONTROLLER_CRDS
 from hanse.api.pieces import PIECE_CRD, PIECES
+from hanse.api.placed_children import PLACED_CHILD_CRD, PLACED_CHILDREN
 from hanse.api.shipper.definitions import SHIPPER_CRDS
 from hanse.cli.authorship import STAMPED_GROUPS, held_types, stamp_authors
+from hanse.cli.composite_parts import require_selector
 from hanse.cli.control_plane import (
     HOST_CRDS,
     campaign,
     federates_plain_objects,
     prepare_host,
     serve_applications,
+    serve_composites,
     serve_federated_types,
 )
 from hanse.cli.failures import Failure, Misuse, one_sentence
@@ -89,6 +93,19 @@ log = Log("hanse")
     type=click.Path(path_type=Path, file_okay=False),
     help="Where charts are kept, so that a repository that is away stops nothing (default: as long as this runs).",
 )
+@click.option(
+    "--kubelet-host",
+    default="",
+    metavar="HOST",
+    help="Where clusters whose pods run elsewhere reach this process, for kubectl logs and exec of such pods (default: "
+    "nowhere, and these do not work).",
+)
+@click.option(
+    "--composites-selector",
+    default="",
+    metavar="LABELS",
+    help="Run only the lambda controllers with these labels (default: all); `hanse composite serve` runs others.",
+)
 def command(
     kubeconfig: Path,
     context: str,
@@ -101,6 +118,8 @@ def command(
     dns_listen: str,
     charts: Path | None,
     chart_cache: Path | None,
+    kubelet_host: str,
+    composites_selector: str,
 ) -> None:
     """Run the control plane against a host API server.
 
@@ -109,14 +128,22 @@ def command(
     """
     forms = FORMS if all_kubefed_forms else (FORM_D,)
     naming = Naming(_federation(federation_name, domain), _dns_options(dns_listen) if dns_listen else None)
+    part = Part(kubelet_host, require_selector(composites_selector, "--composites-selector"))
     if dry_run:
         held = held_at_birth([*held_types(), *held_by_default()])
-        own, stamped = "the user of this kubeconfig", (*DEFAULT_KINDS, PIECES)
+        own, stamped = "the user of this kubeconfig", (*DEFAULT_KINDS, PIECES, PLACED_CHILDREN)
         stamping = (
             policy_manifest(API_VERSION, stamped, own, held, STAMPED_GROUPS),
             binding_manifest(API_VERSION, own),
         )
-        kinds_of_others = (*FORM_CRDS, *kubefed_definitions(forms=forms), PIECE_CRD, *SHIPPER_CRDS)
+        kinds_of_others = (
+            *FORM_CRDS,
+            *kubefed_definitions(forms=forms),
+            PIECE_CRD,
+            *SHIPPER_CRDS,
+            *METACONTROLLER_CRDS,
+            PLACED_CHILD_CRD,
+        )
         applied = (*HOST_CRDS, *kinds_of_others, *stamping, *block_policies())
         show_documents(applied if naming.federation is None else (*applied, naming.federation))
         return
@@ -125,7 +152,7 @@ def command(
     with one_sentence():
         endpoint = Kubeconfig.load(kubeconfig).endpoint(context)
         settings = SourceSettings(cache_dir=chart_cache, folder=charts)
-        run(lambda: until_signalled(_control(endpoint, teachings, forms, naming, settings)))
+        run(lambda: until_signalled(_control(endpoint, teachings, forms, naming, settings, part)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +161,17 @@ class Naming:
 
     federation: Obj | None = None
     dns: DnsOptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What this control plane does of what several could: where it is reached for logs, and which controllers it runs.
+
+    `composites` selects these by their labels; "" is all of them.
+    """
+
+    kubelet_host: str = ""
+    composites: str = ""
 
 
 def _federation(name: str, domain: str) -> Obj | None:
@@ -158,29 +196,45 @@ def _dns_options(listen: str) -> DnsOptions:
 
 
 async def _control(
-    endpoint: Endpoint, teachings: Sequence[Teaching], forms: tuple[Form, ...], naming: Naming, charts: SourceSettings
+    endpoint: Endpoint,
+    teachings: Sequence[Teaching],
+    forms: tuple[Form, ...],
+    naming: Naming,
+    charts: SourceSettings,
+    part: Part,
 ) -> None:
     host = Client(HttpTransport(endpoint, user_agent="hanse-controller"), SystemRuntime())
     try:
         await prepare_host(host)
         await serve_federated_types(host, forms)
         await serve_applications(host)
+        await serve_composites(host)
         plain_objects = await federates_plain_objects(host)
         await stamp_authors(host, plain_objects=plain_objects)
         if naming.federation is not None:
             await host.apply(FEDERATIONS, naming.federation)
         answering = asyncio.create_task(_answer(host, naming.dns))
-        leading = asyncio.create_task(_lead(host, teachings, charts, plain_objects=plain_objects))
+        leading = asyncio.create_task(_lead(host, teachings, charts, part, plain_objects=plain_objects))
         await _until_one_fails(answering, leading)
     finally:
         await host.close()
 
 
-async def _lead(host: Client, teachings: Sequence[Teaching], charts: SourceSettings, *, plain_objects: bool) -> None:
+async def _lead(
+    host: Client, teachings: Sequence[Teaching], charts: SourceSettings, part: Part, *, plain_objects: bool
+) -> None:
     identity = f"{socket.gethostname()}_{os.getpid()}_{host.runtime.name_suffix()}"
     async with ManifestSources(host, charts) as sources:
         while True:
-            await campaign(host, identity, teachings=teachings, plain_objects=plain_objects, sources=sources)
+            await campaign(
+                host,
+                identity,
+                teachings=teachings,
+                plain_objects=plain_objects,
+                sources=sources,
+                kubelet_host=part.kubelet_host,
+                composites=part.composites,
+            )
 
 
 async def _answer(host: Client, options: DnsOptions | None) -> None:

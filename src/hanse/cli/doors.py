@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hanse.api.federated_kinds import FEDERATED_KINDS
 from hanse.api.names import HOST_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.cli.kinds_file import usual_teachings
+from hanse.composite.door import CompositeDoor
 from hanse.federated import FederatedDoor
 from hanse.federated.knowledge import TYPE_CONFIG_KINDS
 from hanse.kube.client import Client
@@ -31,7 +32,8 @@ def all_doors(teachings: Sequence[Teaching] = (), *, guest: bool = False) -> Doo
 
     As a `guest` Hanse is on a cluster with work of its own, whose plain objects are mostly that cluster's.
     """
-    return Doors([FederatedDoor(), RolloutDoor(), (GuestDoor if guest else NativeDoor)(teachings=teachings)])
+    plain = (GuestDoor if guest else NativeDoor)(teachings=teachings)
+    return Doors([FederatedDoor(), RolloutDoor(), CompositeDoor(), plain])
 
 
 @dataclass(frozen=True, slots=True)

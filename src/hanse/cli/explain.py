@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from hanse.api.names import STATUS_ANNOTATION
 from hanse.cli.company import look_around
 from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters, rights_of
 from hanse.cli.doors import read_doors
+from hanse.cli.explained import Explained
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.fleet import ask_members
 from hanse.cli.naming import kind_named, parse_named, require_name, require_not_rolled_out
@@ -38,17 +39,6 @@ from hanse.propagation.rendering import owns
 from hanse.propagation.turns import remembered
 from hanse.propagation.waiting_pods import look_for_room
 
-
-@dataclass(frozen=True, slots=True)
-class _Explained:
-    title: str
-    summary: str
-    clusters: list[ClusterExplanation]
-    notes: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    trouble: str = ""
-
-
 _COLUMNS = (
     Column("OBJECT", wide=True),
     Column("CLUSTER"),
@@ -59,15 +49,20 @@ _COLUMNS = (
 )
 
 
+_POD_WORDS = ("pod", "pods", "po")
+
+
 @click.command("explain")
 @click.argument("words", nargs=-1, metavar="[KIND NAME]")
 @click.option("-n", "--namespace", default="", help="The namespace of the object (default: where the name is found).")
+@click.option("--source", default=None, metavar="CLUSTER", help="Of a pod: the cluster in which it seems to be.")
 @file_options
 @host_options
 @output_option()
 def command(
     words: tuple[str, ...],
     namespace: str,
+    source: str | None,
     files: tuple[Path, ...],
     fleet_files: tuple[Path, ...],
     policy: str | None,
@@ -83,7 +78,10 @@ def command(
     Examples:
       hanse explain deployment web
       hanse explain deploy/web -n shop -o json
+      hanse explain pod crunch-x7k2p -n batch --source eu-west
       hanse explain -f web.yaml --clusters fleet.yaml
+
+    Of a pod that was elected to run elsewhere it says where it really runs, and what every target had to say.
 
     With -f and --clusters it explains what would become of the objects in files, and reads nothing else: the exit code
     is then 1 if something cannot be had.
@@ -98,15 +96,17 @@ def command(
         if not words or fleet_files or lost or policy:
             raise Misuse("name an object, as `hanse explain deployment web`, or files with -f and --clusters")
         named = require_name(parse_named(words, "explain"), "explain")
+        if source is not None and named.kind not in _POD_WORDS:
+            raise Misuse("--source: is for pods, as in `hanse explain pod NAME --source CLUSTER`")
         with one_sentence():
             endpoint = host_endpoint(data_dir, kubeconfig, context)
-            explained = [run(lambda: _explain(endpoint, named.kind, Key(namespace, named.name)))]
+            explained = [run(lambda: _explain_named(endpoint, named.kind, Key(namespace, named.name), source))]
     _print(explained, output, whole=not files)
     if files and any(each.trouble for each in explained):
         raise SystemExit(1)
 
 
-def _print(explained: list[_Explained], output: str, *, whole: bool) -> None:
+def _print(explained: list[Explained], output: str, *, whole: bool) -> None:
     if output == "table":
         click.echo("\n".join(_told(each) for each in explained), nl=False)
         return
@@ -127,7 +127,7 @@ def _print(explained: list[_Explained], output: str, *, whole: bool) -> None:
     show(output, _COLUMNS, rows, documents[0] if whole else {"objects": documents}, names)
 
 
-def _document(explained: _Explained) -> dict[str, Any]:
+def _document(explained: Explained) -> dict[str, Any]:
     return {
         "title": explained.title,
         "summary": explained.summary,
@@ -147,10 +147,10 @@ def _document(explained: _Explained) -> dict[str, Any]:
     }
 
 
-def _on_paper(rehearsed: Rehearsed) -> _Explained:
+def _on_paper(rehearsed: Rehearsed) -> Explained:
     intent, planned = rehearsed.intent, rehearsed.planned
     if intent is None or planned is None:
-        return _Explained(rehearsed.title, "cannot be placed", [], (rehearsed.problem,), trouble=rehearsed.problem)
+        return Explained(rehearsed.title, "cannot be placed", [], (rehearsed.problem,), trouble=rehearsed.problem)
     summary = "copied to every chosen cluster" if intent.replicas is None else f"{intent.replicas} replicas wanted"
     parts = [
         replace(
@@ -162,9 +162,7 @@ def _on_paper(rehearsed: Rehearsed) -> _Explained:
     ]
     notes = planned.decision.notes
     trouble = rehearsed.trouble
-    return _Explained(
-        rehearsed.title, summary, parts, notes or ((trouble,) if trouble else ()), intent.sources, trouble
-    )
+    return Explained(rehearsed.title, summary, parts, notes or ((trouble,) if trouble else ()), intent.sources, trouble)
 
 
 def _wish(part: ClusterExplanation, replicas: int | None) -> str:
@@ -173,7 +171,18 @@ def _wish(part: ClusterExplanation, replicas: int | None) -> str:
     return "would get it" if replicas is None else f"would get {replicas} replicas"
 
 
-async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
+async def _explain_named(endpoint: Endpoint, word: str, key: Key, source: str | None) -> Explained:
+    async with connected(endpoint) as host:
+        if word in _POD_WORDS:
+            from hanse.cli.pod_explaining import explain_pod
+
+            found = await explain_pod(host, key, source)
+            if found is not None:
+                return found
+    return await _explain(endpoint, word, key)
+
+
+async def _explain(endpoint: Endpoint, word: str, key: Key) -> Explained:
     async with connected(endpoint) as host:
         resource = await kind_named(host, word)
         require_not_rolled_out(resource, key.name)
@@ -221,7 +230,7 @@ async def _explain(endpoint: Endpoint, word: str, key: Key) -> _Explained:
         warnings = (warning.message for warning in intent.warnings)
         notes = (*pending, *planned.decision.notes, *around.lacks(ref), *warnings)
         summary = _summary(speaker, intent, planned, observed)
-        return _Explained(
+        return Explained(
             speaker.title, summary, told, (speaker.note, *notes) if speaker.note else notes, intent.sources
         )
 
@@ -245,7 +254,7 @@ def _summary(speaker: Speaker, intent: Intent, planned: Planned, observed: Mappi
     return f"{asked} replicas wanted, {available} available"
 
 
-def _told(explained: _Explained) -> str:
+def _told(explained: Explained) -> str:
     lines = [f"{explained.title}: {explained.summary}"]
     if not explained.clusters and not explained.trouble:
         lines.append("No cluster has joined the federation; `hanse join --help` says how.")

@@ -6,22 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hanse.cli.health import Health, Mark, health_of
+from hanse.cli.offspring import offspring_of
 from hanse.kube.client import Client
-from hanse.kube.errors import NotFound
+from hanse.kube.errors import Forbidden, NotFound
 from hanse.kube.manifest import Obj, controller_of, dig, name_of, uid_of
-from hanse.kube.resources import PODS, REPLICASETS, Resource
-
-JOBS = Resource("batch", "v1", "jobs", "Job")
-# What controllers make, by the kinds that have such controllers; a pod has no children that anybody asks for.
-_CHILD_KINDS: dict[str, tuple[Resource, ...]] = {
-    "Deployment": (REPLICASETS, PODS),
-    "ReplicaSet": (PODS,),
-    "ReplicationController": (PODS,),
-    "StatefulSet": (PODS,),
-    "DaemonSet": (PODS,),
-    "CronJob": (JOBS, PODS),
-    "Job": (PODS,),
-}
+from hanse.kube.resources import Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +49,13 @@ async def read_relatives(client: Client, resource: Resource, name: str, namespac
         return Relatives(None)
     copy = resource.name_kind(copy)
     candidates: list[Obj] = []
-    for kind in _CHILD_KINDS.get(resource.kind, ()):
+    for kind in await offspring_of(client, resource):
         try:
-            candidates += (await client.list(kind, namespace)).items
-        except NotFound:
-            # A cluster need not serve every kind.
+            listed = await client.list(kind, namespace if kind.namespaced else "")
+        except (NotFound, Forbidden):
+            # A cluster need not serve every kind, nor let everybody see it.
             continue
+        candidates += [kind.name_kind(obj) for obj in listed.items]
     return Relatives(copy, tuple(descendants(copy, candidates)))
 
 
@@ -83,6 +73,20 @@ def tree_of(source: Obj, relatives: Mapping[str, Relatives | str]) -> Branch:
     """Put the tree together; a cluster that did not answer has the sentence that says why."""
     children = (_cluster(cluster, found) for cluster, found in sorted(relatives.items()))
     return Branch(_title(source), health_of(source), tuple(child for child in children if child is not None))
+
+
+def children_at_home(source: Obj, own: Relatives, copies: Mapping[str, tuple[Branch, ...]]) -> tuple[Branch, ...]:
+    """Return what descends from an object where it is itself, and below each what became of that in the clusters.
+
+    `copies` has these branches by the uid of the descendant.
+    """
+    by_owner = _by_owner(own.descendants)
+
+    def branch(obj: Obj) -> Branch:
+        below = (branch(child) for child in by_owner.get(uid_of(obj), ()) if not _is_history(child))
+        return Branch(_title(obj), health_of(obj), (*below, *copies.get(uid_of(obj), ())))
+
+    return tuple(branch(child) for child in by_owner.get(uid_of(source), ()))
 
 
 def _cluster(cluster: str, found: Relatives | str) -> Branch | None:

@@ -8,14 +8,13 @@ from typing import Any, Protocol, Self, TypeVar
 
 import click
 
-from hanse.cli.connection import connected, host_endpoint, host_options, read_clusters
+from hanse.cli.connection import connected, host_endpoint, host_options
 from hanse.cli.failures import one_sentence
-from hanse.cli.family import Branch, read_relatives, tree_of
-from hanse.cli.fleet import ask_members
-from hanse.cli.naming import kind_named, parse_named, require_name, require_not_rolled_out
+from hanse.cli.family import Branch
+from hanse.cli.naming import parse_named, require_name
 from hanse.cli.output import Column, marked, output_option, show
 from hanse.cli.running import run
-from hanse.cli.speaking import find_copied
+from hanse.cli.tree_reading import read_tree
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Key
 
@@ -46,14 +45,16 @@ def command(
     context: str,
     output: str,
 ) -> None:
-    """Show what became of an object: its copies in the clusters, their ReplicaSets and pods.
+    """Show what became of an object: its copies in the clusters, their ReplicaSets and pods, or its children.
 
     \b
     Examples:
       hanse tree deployment web
       hanse tree deploy/web -n shop -o json
+      hanse tree catset/cats
 
-    ReplicaSets of earlier revisions are left out. The exit code is 0 whatever the state of the object.
+    What lambda controllers make of a parent is below it, wherever the parent is: on the federation, each child with its
+    copies, or in a cluster. ReplicaSets of earlier revisions are left out. The exit code is 0 whatever the state is.
     """
     named = require_name(parse_named(words, "tree"), "tree")
     with one_sentence():
@@ -68,15 +69,7 @@ def command(
 
 async def _read(endpoint: Endpoint, word: str, key: Key) -> Branch:
     async with connected(endpoint) as host:
-        resource = await kind_named(host, word)
-        require_not_rolled_out(resource, key.name)
-        source, target = await find_copied(host, resource, key)
-        relatives = await ask_members(
-            host,
-            await read_clusters(host),
-            lambda member: read_relatives(member.client, target.resource, target.key.name, target.key.namespace),
-        )
-        return tree_of(source, relatives)
+        return await read_tree(host, word, key)
 
 
 def lines(root: N) -> Iterator[tuple[str, N]]:

@@ -13,6 +13,7 @@ from hanse.api.clusters import CLUSTERS, parse_cluster
 from hanse.api.names import MANAGED_LABEL
 from hanse.api.works import agent_namespace
 from hanse.cli.connection import connect_member, connected, host_endpoint, host_options
+from hanse.cli.elsewhere import has_door
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.pull_leave import remove_works, take_back, told_copies
 from hanse.cli.running import run
@@ -133,6 +134,9 @@ async def _look(host: Client, name: str) -> _Departure:
 
 
 def _refuse(departure: _Departure, terms: _Terms) -> None:
+    if has_door(departure.cluster) and not terms.force:
+        name = departure.name
+        raise Failure(f"pods of cluster {name} may run elsewhere: `hanse doors disable pods --cluster {name}` first")
     if departure.silence and not terms.force:
         raise Failure(
             f"cluster {departure.name} cannot be asked what it has: {departure.silence}; "

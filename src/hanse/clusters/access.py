@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from hanse.api.clusters import CLUSTERS
 from hanse.api.names import AUTHOR_ANNOTATION, AUTHOR_GROUPS_ANNOTATION
@@ -66,6 +67,16 @@ def review_of(author: Author, cluster: str) -> Obj:
             "resourceAttributes": {name: value for name, value in attributes.items() if value},
         },
     }
+
+
+class Rights(Protocol):
+    """Says which clusters whoever asks may not use."""
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` when what was answered may no longer be true."""
+
+    async def refusals(self, source: Obj, clusters: Sequence[str], voices: Sequence[Obj] = ()) -> dict[str, str]:
+        """Return the clusters that may not be used for an object, each with the sentence that says so."""
 
 
 class Access:

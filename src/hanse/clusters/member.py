@@ -10,10 +10,11 @@ from hanse.kube.client import Client
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A joined cluster."""
+    """A joined cluster; of one that is shared with others only a `namespace` may be ours, "" where everything is."""
 
     name: str
     client: Client
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.transport import Request, Response, Stream, Transport
+from hanse.kube.upgrades import Upgraded, upgrade_over
 
 Connect = Callable[[Endpoint], Transport]
 
@@ -60,6 +61,10 @@ class MemberTransport:
     async def stream(self, request: Request, timeout: float) -> Stream:
         """Send a request and return once the answer begins."""
         return await self._ways[self._in_use].stream(request, timeout)
+
+    async def upgrade(self, request: Request, timeout: float) -> Upgraded:
+        """Open a connection of its own over the address in use; raises Unreachable."""
+        return await upgrade_over(self._ways[self._in_use], request, timeout)
 
     async def close(self) -> None:
         """Close every connection."""

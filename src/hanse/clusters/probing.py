@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from hanse.api.admiralty.keys import PROXY_SCHEDULER
 from hanse.clusters.health import Probe, Symptom
 from hanse.clusters.member_transport import MemberTransport
 from hanse.clusters.topology import Demand, Topology, read_demand, read_topology
@@ -19,8 +20,8 @@ from hanse.kube.transport import Unreachable
 
 T = TypeVar("T")
 
-# Finished pods hold nothing, and pods without a node hold nothing yet.
-_HOLDING_PODS = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+# Finished pods hold nothing, pods without a node hold nothing yet, and those that run elsewhere hold nothing here.
+_HOLDING_PODS = f"spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed,spec.schedulerName!={PROXY_SCHEDULER}"
 
 
 async def probe_member(transport: MemberTransport, runtime: Runtime, timeout: float) -> Probe:

@@ -21,6 +21,7 @@ from hanse.clusters.health import Health, HealthTerms, State, Symptom
 from hanse.clusters.member import Member, PullMember
 from hanse.clusters.member_transport import MemberTransport
 from hanse.clusters.pulse import Pulse
+from hanse.clusters.roster import Attachment
 from hanse.clusters.status import Facts
 from hanse.clusters.supervision import Supervision
 from hanse.clusters.tokens import due_for_renewal, renew_token
@@ -39,8 +40,6 @@ log = Log("hanse")
 _RESTART_SECONDS = 1.0
 # Tokens last for days; a look costs nothing but a glance at what is in memory.
 _TOKEN_SECONDS = 60.0
-
-Attachment = Callable[[Member | PullMember], Coroutine[Any, Any, None]]
 
 
 @dataclass(slots=True)

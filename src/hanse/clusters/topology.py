@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from hanse.api.admiralty.nodes import is_virtual
 from hanse.api.names import REGION_LABEL, ZONE_LABEL
 from hanse.kube.conditions import is_true
 from hanse.kube.manifest import Obj, dig, labels_of
@@ -71,8 +72,8 @@ _pods = msgspec.json.Decoder(_Pod)
 
 
 def read_topology(nodes: Iterable[Obj]) -> Topology:
-    """Sum up the ready nodes; region and zones come from all of them."""
-    everyone = list(nodes)
+    """Sum up the ready nodes; region and zones come from all of them. Virtual nodes count where they really are."""
+    everyone = [node for node in nodes if not is_virtual(node)]
     ready = [node for node in everyone if is_true(dig(node, "status", "conditions"), "Ready")]
     open_ones = [node for node in ready if not dig(node, "spec", "unschedulable", default=False)]
     zones = {labels_of(node)[ZONE_LABEL] for node in everyone if ZONE_LABEL in labels_of(node)}

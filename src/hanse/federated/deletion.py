@@ -9,9 +9,9 @@ import orjson
 from hanse.api.kubefed.forms import Form
 from hanse.api.names import DELETION_ANNOTATION
 from hanse.kube.manifest import Obj, annotations_of, finalizers_of
-from hanse.propagation.comparison import Removal
 from hanse.propagation.door import Farewell
 from hanse.propagation.intent import Problem
+from hanse.propagation.removal import Removal
 
 _POLICIES = ("Orphan", "Background", "Foreground")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from hanse.api.kubefed.forms import FORMS, Form
 from hanse.api.kubefed.preferences import PREFERENCES, TARGET_KINDS
@@ -113,6 +113,10 @@ class FederatedDoor:
     def needs(self, _source: Obj) -> Needs:
         """Say that what a template names is federated by itself, as its author wrote it."""
         return NO_NEEDS
+
+    def parting(self, source: Obj, waiting_for: Collection[str]) -> Obj:
+        """Return the object given: nothing in it depends on who has yet to let it go."""
+        return source
 
     def reported(self, source: Obj, report: Report, now: str) -> Obj:
         """Put a report into the object's status."""

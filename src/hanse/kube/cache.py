@@ -27,11 +27,15 @@ class NotSynced(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of one object: `old` and `new` are its stored forms before and after, None where absent."""
+    """One change of one object: `old` and `new` are its stored forms before and after, None where absent.
+
+    What was `listed` may have been so for long; all else has just happened.
+    """
 
     key: Key
     old_bytes: bytes | None
     new_bytes: bytes | None
+    listed: bool = False
 
     @property
     def old(self) -> Obj | None:
@@ -104,7 +108,7 @@ class _Copy:
         for key, stored in staged.items():
             before = self.objects.get(key)
             if before is None:
-                yield Change(key, None, stored.packed), stored
+                yield Change(key, None, stored.packed, listed=True), stored
             elif before is not stored and not _newer(before.version, stored.version):
                 yield Change(key, before.packed, stored.packed), stored
 
@@ -168,11 +172,12 @@ class Cache:
         """Keep the copy current until cancelled."""
         await self._reflector.run()
 
-    def subscribe(self, handler: Handler) -> None:
-        """Call `handler` for every object held now and for every change to come."""
+    def subscribe(self, handler: Handler) -> Callable[[], None]:
+        """Call `handler` for every object held now and for every change to come; what is returned ends that."""
         self._copy.handlers.append(handler)
         for key, stored in self._copy.objects.items():
-            handler(Change(key, None, stored.packed))
+            handler(Change(key, None, stored.packed, listed=True))
+        return lambda: self._copy.handlers.remove(handler)
 
     def on_connected(self, listener: Callable[[bool], None]) -> None:
         """Call `listener` with True when changes begin to arrive and with False when they cease to."""

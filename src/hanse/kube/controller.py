@@ -2,7 +2,7 @@
 
 A reconciler is given a key, never an event, and returns the seconds after which it wants to look again, or None.
 Whatever it raises is retried with a growing pause; only `Terminal` waits for the object to change. The loop alone
-logs failures, so nothing below it does.
+logs failures, so nothing below it does; what is no bug and no server's answer is raised as `Failed`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ log = Log("hanse")
 
 class Terminal(Exception):
     """Trying again cannot help until the object changes."""
+
+
+class Failed(Exception):
+    """It did not work this time, for a reason that is a sentence."""
 
 
 class Controller(Generic[K]):
@@ -67,7 +71,7 @@ class Controller(Generic[K]):
         except Conflict:
             # Somebody wrote first: the cache will have their version in a moment.
             self.queue.retry(key)
-        except (ApiError, Unreachable, TimeoutError) as error:
+        except (ApiError, Unreachable, TimeoutError, Failed) as error:
             pause = self.queue.retry(key)
             log.warning("Will try again", controller=self.name, key=str(key), error=str(error), seconds=round(pause, 2))
         except Exception:

@@ -35,6 +35,7 @@ from hanse.kube.auth.refusals import explained, not_kubernetes
 from hanse.kube.auth.shared_run import RunEnded
 from hanse.kube.runtime import Runtime, SystemRuntime
 from hanse.kube.transport import Request, Response, Unreachable
+from hanse.kube.upgrades import Upgraded, open_upgraded, request_head
 
 # Sixteen requests in flight give nearly all of an API server's throughput; watches are not counted.
 REQUESTS_IN_FLIGHT = 16
@@ -95,6 +96,23 @@ class HttpTransport:
             raise self._unreachable(error, timeout) from error
         return CompleteStream(self._judged(request, answer, body, shown))
 
+    async def upgrade(self, request: Request, timeout: float) -> Upgraded:
+        """Open a connection of its own that stops being HTTP once the server agrees; raises Unreachable.
+
+        It outlives `close`: whoever asked for it hangs up.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                shown = await self._credentials.current()
+                answer = await self._switch(request, shown)
+                fresh = await self._credentials.renewed(shown) if answer.status == 401 else None
+                if fresh is not None:
+                    answer.close()
+                    answer = await self._switch(request, fresh)
+                return answer
+        except _FAULTS as error:
+            raise self._unreachable(error, timeout) from error
+
     async def close(self) -> None:
         """Close every connection, for good."""
         self._closed = True
@@ -130,6 +148,20 @@ class HttpTransport:
             ssl=self._tls_for(shown),
             server_hostname=self._endpoint.tls_server_name or None,
             proxy=self._endpoint.proxy_url or None,
+        )
+
+    async def _switch(self, request: Request, shown: Credential) -> Upgraded:
+        if self._closed:
+            raise aiohttp.ClientError(_CLOSED)
+        told = {"user-agent": self._user_agent, **request.headers}
+        head = request_head(self._url, request, with_credential(told, shown, self._impersonation))
+        tls = self._tls_for(shown)
+        return await open_upgraded(
+            self._url,
+            tls if isinstance(tls, ssl.SSLContext) else None,
+            head,
+            server_name=self._endpoint.tls_server_name,
+            proxy=self._endpoint.proxy_url,
         )
 
     def _open_session(self) -> aiohttp.ClientSession:

@@ -17,6 +17,7 @@ from hanse.kube.manifest import Key, Obj, dig, version_of
 from hanse.kube.resources import LEASES
 from hanse.kube.runtime import micro_timestamp
 from hanse.kube.transport import Request, Response, Stream, Transport, Unreachable
+from hanse.kube.upgrades import Upgraded, upgrade_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,10 @@ class Fenced:
 
     async def stream(self, request: Request, timeout: float) -> Stream:
         return await self._inner.stream(request, timeout)
+
+    async def upgrade(self, request: Request, timeout: float) -> Upgraded:
+        """Open a connection that stops being HTTP: what people do with it is theirs, whoever leads."""
+        return await upgrade_over(self._inner, request, timeout)
 
     async def close(self) -> None:
         await self._inner.close()

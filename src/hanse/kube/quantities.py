@@ -7,7 +7,7 @@ Values are exact decimals. Text is canonical: no fraction, the largest suffix th
 from __future__ import annotations
 
 import re
-from decimal import ROUND_UP, Context, Decimal, localcontext
+from decimal import ROUND_UP, Context, Decimal, InvalidOperation, Overflow, localcontext
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -25,6 +25,8 @@ _MILLI = Decimal("1e-3")
 # Exactness matters more than speed: a quantity may be written with more digits than the default context keeps.
 _EXACT = Context(prec=200)
 _EXPONENT_BOUND = 100
+# An API server takes amounts of any length. One of more digits than are kept is more than anybody has.
+_BEYOND = Decimal("1e190")
 
 _BAD_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _BAD_SUFFIX = "unable to parse quantity's suffix"
@@ -55,9 +57,12 @@ def _parse(text: str) -> tuple[Decimal, Notation]:
     sign, whole, fraction, suffix = match.groups()
     factor, notation = _factor(suffix)
     with localcontext(_EXACT):
-        value = Decimal(f"{sign}{whole or 0}.{fraction or 0}") * factor
-        # Nothing smaller than a billionth exists; a remainder counts as one more, away from zero.
-        value = value.quantize(_NANO, ROUND_UP)
+        try:
+            value = Decimal(f"{sign}{whole or 0}.{fraction or 0}") * factor
+            # Nothing smaller than a billionth exists; a remainder counts as one more, away from zero.
+            value = value.quantize(_NANO, ROUND_UP)
+        except (InvalidOperation, Overflow):
+            value = -_BEYOND if sign == "-" else _BEYOND
         if notation == "binary":
             value = max(-_LARGEST, min(_LARGEST, value))
     if notation == "binary" and 0 < abs(value) < 1:

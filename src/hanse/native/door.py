@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from hanse.api.federated_kinds import FEDERATED_KINDS, FederatedKind, parse_federated_kind
 from hanse.api.names import (
@@ -156,6 +156,10 @@ class NativeDoor:
         if not named or not self.admits(source):
             return NO_NEEDS
         return Needs(named, brings_along(source, self._policies))
+
+    def parting(self, source: Obj, waiting_for: Collection[str]) -> Obj:
+        """Return the object given: nothing in it depends on who has yet to let it go."""
+        return source
 
     def reported(self, source: Obj, report: Report, now: str) -> Obj:
         """Put a report into the object's own status, or into the annotation of a kind that has no conditions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from hanse.api.admiralty.keys import JOB_MANAGER
 from hanse.api.kubefed.forms import GROUPS as KUBEFED_GROUPS
 from hanse.api.names import AGENT_NAMESPACE_PREFIX, FEDERATE_ANNOTATION, SYSTEM_NAMESPACE
 from hanse.api.plain_kinds import (
@@ -123,6 +124,9 @@ def _is_furniture(obj: Obj) -> bool:
             return name == "kube-root-ca.crt"
         case "ServiceAccount":
             return name == "default"
+        case "Job":
+            # It runs whole in one cluster, by another door.
+            return bool(dig(obj, "spec", "managedBy") == JOB_MANAGER)
         case "Secret":
             return obj.get("type") in _LOCAL_SECRETS
         case "PriorityClass" | "ClusterRole" | "ClusterRoleBinding":

@@ -132,13 +132,37 @@ class Company:
 
 
 @dataclass(frozen=True, slots=True)
+class Demand:
+    """What must hold of a cluster before work goes there: it is in one of the `terms`, and nothing speaks `against` it.
+
+    `asks` names who demands it, such as a field; each cluster that something speaks against has the words that say
+    what. Where the work is already it stays, whatever the cluster has become, unless the demand is `lasting`.
+    """
+
+    asks: str
+    terms: tuple[ClusterTerm, ...] = (ClusterTerm(),)
+    against: tuple[tuple[str, str], ...] = ()
+    lasting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Liking:
+    """Clusters that are preferred by so much; by a negative weight they are avoided."""
+
+    clusters: ClusterTerm
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
 class Placement:
     """Everything that may be asked; the default is every cluster, and replicas divided equally.
 
     `requests` is what one replica needs: with it no cluster gets more than it has room for. Work that runs
     `at_most_once` is taken from its old place before it begins in a new one. Without a `rollout` a changed template
     reaches every cluster at once. `forbidden` are clusters that whoever asks may not use, each with the sentence that
-    says so; what they hold already stays as it is. What has `company` goes only where that is.
+    says so; what they hold already stays as it is. What has `company` goes only where that is. All `demands` must be
+    met; of the clusters that are left those come first that the `likings` prefer most. With `untold_room` clusters that
+    do not tell what they have free are taken to have room, and come after those that tell.
     """
 
     clusters: ClusterTerm = field(default_factory=ClusterTerm)
@@ -152,6 +176,9 @@ class Placement:
     rollout: Rollout | None = None
     forbidden: tuple[tuple[str, str], ...] = ()
     company: Company | None = None
+    demands: tuple[Demand, ...] = ()
+    likings: tuple[Liking, ...] = ()
+    untold_room: bool = False
 
 
 @dataclass(frozen=True, slots=True)

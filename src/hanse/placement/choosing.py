@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hanse.placement.ask import Group
+from hanse.placement.ask import ClusterTerm, Group
 from hanse.placement.dividing import Shares, divide
 from hanse.placement.sifting import Sifted, sift
 from hanse.placement.skew import divide_evenly
@@ -63,8 +63,7 @@ def _merit(choice: Choice) -> tuple[bool, bool, int]:
 
 def _attempts(work: Work, sifted: Sifted) -> Iterator[tuple[Group | None, int]]:
     """Yield the sets of clusters to be tried, the most wanted first."""
-    groups = _in_order(work) if work.placement.groups else [None]
-    for group in groups:
+    for group in _in_order(work):
         within = work.fleet.everyone if group is None else work.fleet.within(group.clusters)
         clusters = within & (sifted.usable | sifted.waiting)
         preferred = clusters & ~sifted.avoided
@@ -76,7 +75,7 @@ def _attempts(work: Work, sifted: Sifted) -> Iterator[tuple[Group | None, int]]:
 
 def _in_order(work: Work) -> list[Group | None]:
     """Return the groups in the order in which they are tried: where the work is comes first if it does not go back."""
-    groups: list[Group | None] = list(work.placement.groups)
+    groups = _by_liking(work, list(work.placement.groups) or [None])
     if work.placement.failover.fail_back or not work.held:
         return groups
 
@@ -85,6 +84,28 @@ def _in_order(work: Work) -> list[Group | None]:
         return sum(count + 1 for slot, count in work.held.items() if within >> slot & 1)
 
     return sorted(groups, key=held, reverse=True)
+
+
+def _by_liking(work: Work, groups: Sequence[Group | None]) -> list[Group | None]:
+    """Divide each group by how much its clusters are liked, those that are liked most first."""
+    liked: dict[int, int] = {}
+    for liking in work.placement.likings:
+        for slot in work.fleet.slots(work.fleet.within(liking.clusters)):
+            liked[slot] = liked.get(slot, 0) + liking.weight
+    if not any(liked.values()):
+        return list(groups)
+    found: list[Group | None] = []
+    for group in groups:
+        within = work.fleet.everyone if group is None else work.fleet.within(group.clusters)
+        names: dict[int, list[str]] = {}
+        for slot in work.fleet.slots(within):
+            names.setdefault(liked.get(slot, 0), []).append(work.fleet.names[slot])
+        prefix = f"{group.name} " if group is not None else ""
+        found += [
+            Group(f"{prefix}of preference {weight}", ClusterTerm(names=tuple(names[weight])))
+            for weight in sorted(names, reverse=True)
+        ]
+    return found
 
 
 def _attempt(work: Work, sifted: Sifted, group: Group | None, clusters: int) -> Choice:

@@ -231,6 +231,7 @@ def _by_free_room(work: Work, slots: Sequence[int], kept: list[int], missing: in
 
 def _into_few(work: Work, slots: Sequence[int], kept: list[int], missing: int, bounds: list[int | None]) -> str:
     """Fill what is in use, then where most room is."""
+    alone = missing == 1 and not any(kept)
 
     def room(place: int) -> int:
         bound = bounds[place]
@@ -241,6 +242,8 @@ def _into_few(work: Work, slots: Sequence[int], kept: list[int], missing: int, b
         more = min(missing, room(place))
         kept[place] += more
         missing -= more
+    if alone:
+        return "it goes where most room is"
     return "the fewest clusters that have room are filled, those in use first"
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
-from hanse.placement.ask import ClusterTerm, Company
+from hanse.placement.ask import ClusterTerm, Company, Demand
 from hanse.placement.candidate import Candidate, Taint, Toleration
 from hanse.placement.cluster_selector import in_words
-from hanse.placement.work import Refused, Work
+from hanse.placement.work import Refused, Tell, Work
 
 # A cordon is tolerated like any taint, as Kubernetes has it for nodes.
 CORDON = Taint("cluster.hanse.dev/unschedulable")
@@ -38,6 +40,9 @@ def sift(work: Work, returning: int = 0) -> Sifted:
     refused: list[Refused] = []
     if asked != fleet.everyone:
         refused.append(Refused(fleet.everyone & ~asked, lambda slot: outside(fleet[slot], term), unwanted=True))
+    unmet = _demanded(work, asked)
+    refused += unmet
+    asked &= ~sum(each.clusters for each in unmet)
     forbidden = dict(work.placement.forbidden)
     denied = asked & fleet.named(forbidden)
     if denied:
@@ -91,18 +96,59 @@ def _apart(work: Work, asked: int, company: Company) -> list[Refused]:
     return [each for each in found if each.clusters]
 
 
+def _demanded(work: Work, asked: int) -> list[Refused]:
+    """Leave out, each once, the clusters that do not meet a demand; what has the work keeps it where it may."""
+    found = []
+    for demand in work.placement.demands:
+        met = reduce(or_, map(work.fleet.within, demand.terms), 0)
+        met &= ~work.fleet.named(name for name, _ in demand.against)
+        unmet = asked & ~(met if demand.lasting else met | work.holders)
+        if unmet:
+            found.append(Refused(unmet, _unmet(work, demand), unwanted=True))
+            asked &= ~unmet
+    return found
+
+
+def _unmet(work: Work, demand: Demand) -> Tell:
+    against = dict(demand.against)
+
+    def tell(slot: int) -> str:
+        candidate = work.fleet[slot]
+        if candidate.name in against:
+            return f"{demand.asks}: {against[candidate.name]}" if demand.asks else against[candidate.name]
+        if not demand.terms:
+            return f"{demand.asks} selects no cluster"
+        others = len(demand.terms) - 1
+        more = f", nor is one of {others} other terms met" if others else ""
+        return f"{demand.asks} {_missed(candidate, demand.terms[0])}{more}"
+
+    return tell
+
+
+def _missed(candidate: Candidate, term: ClusterTerm) -> str:
+    if candidate.name in term.excluded:
+        return "excludes it by name"
+    if term.names is not None and candidate.name not in term.names:
+        return f"asks for {', '.join(sorted(term.names)) or 'no cluster that there is'}"
+    return _mismatch(candidate, term)
+
+
+def _mismatch(candidate: Candidate, term: ClusterTerm) -> str:
+    unmet = term.selector.unmet(candidate.labels)
+    if unmet is None:
+        return "does not want it"
+    have = candidate.labels.get(unmet.key)
+    found = f"its {unmet.key} is {have}" if have is not None else f"it has no label {unmet.key}"
+    return f"asks for {in_words(unmet)}, and {found}"
+
+
 def outside(candidate: Candidate, term: ClusterTerm) -> str:
     """Say why a cluster does not belong to a term."""
     if candidate.name in term.excluded:
         return "it is excluded by name"
     if term.names is not None and candidate.name not in term.names:
         return f"only {', '.join(sorted(term.names)) or 'no cluster'} may be used"
-    unmet = term.selector.unmet(candidate.labels)
-    if unmet is None:
-        return "it may not be used"
-    have = candidate.labels.get(unmet.key)
-    found = f"its {unmet.key} is {have}" if have is not None else f"it has no label {unmet.key}"
-    return f"the cluster selector asks for {in_words(unmet)}, and {found}"
+    return f"the cluster selector {_mismatch(candidate, term)}"
 
 
 def _waiting(work: Work, lost: int) -> tuple[int, float | None]:

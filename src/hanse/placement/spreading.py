@@ -110,14 +110,17 @@ def _claim(work: Work, name: str, part: int) -> tuple[int, int, int, int, str]:
     return -held, -len(holders), -_room(work, part), fnv1_32((name + work.key).encode()), name
 
 
-def _room(work: Work, part: int) -> int:
+def _room(work: Work, part: int, *, untold: int = 0) -> int:
+    """Return how many replicas a part has room for; a cluster of which no limit is known counts as `untold`."""
     rooms = work.rooms
-    return 0 if rooms is None else sum(rooms[slot] or 0 for slot in work.fleet.slots(part))
+    if rooms is None:
+        return 0
+    return sum(untold if (room := rooms[slot]) is None else room for slot in work.fleet.slots(part))
 
 
 def _roomier(work: Work, parts: Parts, picked: list[str], others: list[str]) -> list[str]:
     """Exchange the smallest parts for greater ones while what was picked cannot hold all replicas."""
-    rooms = {name: _room(work, part) for name, part in parts.items()}
+    rooms = {name: _room(work, part, untold=work.replicas or 0) for name, part in parts.items()}
     picked = sorted(picked, key=lambda name: rooms[name], reverse=True)
     for other in sorted(others, key=lambda name: (-rooms[name], name)):
         if sum(rooms[name] for name in picked) >= (work.replicas or 0) or not picked:

@@ -103,15 +103,19 @@ class Work:
             return None
         rooms: list[int | None] = [None] * len(self.fleet)
         if requests is not None:
-            held = self.held
-            rooms = [held.get(slot, 0) + (free or 0) for slot, free in enumerate(self.fleet.fits(requests, free=True))]
+            rooms = [self._room(slot, free) for slot, free in enumerate(self.fleet.fits(requests, free=True))]
             for name, taken in self.state.promised.items():
                 slot = self.fleet.slot(name)
                 if slot is not None:
-                    rooms[slot] = held.get(slot, 0) + (self.fleet.fits_beside(slot, requests, taken) or 0)
+                    rooms[slot] = self._room(slot, self.fleet.fits_beside(slot, requests, taken))
         for name, count in estimated.items():
             place = self.fleet.slot(name)
             if place is not None:
                 room = rooms[place]
                 rooms[place] = count if room is None else min(room, count)
         return rooms
+
+    def _room(self, slot: int, free: int | None) -> int | None:
+        if free is None and self.placement.untold_room:
+            return None
+        return self.held.get(slot, 0) + (free or 0)

@@ -30,10 +30,10 @@ class Claim:
     kin: Kin = NO_KIN
 
 
-def claim_of(door: Door, source: Obj) -> Claim | None:
+def claim_of(door: Door, source: Obj, finalizer: str = FINALIZER) -> Claim | None:
     """Return what a source has to do with its target; None for one that is not federated and never was."""
     admitted = door.admits(source)
-    if not admitted and FINALIZER not in finalizers_of(source):
+    if not admitted and finalizer not in finalizers_of(source):
         return None
     going = is_deleting(source) or door.lets_go(source)
     return Claim(

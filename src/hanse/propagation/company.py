@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 
 from hanse.api.plain_kinds import CLAIMS
-from hanse.placement.ask import Company, Placement
+from hanse.placement.ask import Company, Failover, Placement
 from hanse.propagation.comparison import Kept, Present, Wanted, is_copy
 from hanse.propagation.dependencies import Need
 from hanse.propagation.intent import Follows, Intent, Ref
@@ -85,17 +86,45 @@ def accompanied(intent: Intent, users: Collection[User], clusters: Iterable[str]
     if intent.follows is Follows.NEVER:
         told = f"its own placement counts, although {_titles(asking)} asks that what it names follows"
         return replace(intent, sources=(*intent.sources, told)) if asking else intent
-    if not asking and intent.follows is not Follows.ALWAYS:
+    if not asking and intent.follows is Follows.ASKED:
         return intent
     own = intent.placement
     placement = Placement(
         tolerations=own.tolerations,
+        failover=own.failover if intent.follows is Follows.NAMED else Failover(),
         rollout=own.rollout,
         forbidden=own.forbidden,
         company=_company(users, clusters, stays=intent.resource == CLAIMS),
     )
     told = f"it follows {_titles(users)}" if users else "it follows whatever names it, and nothing does"
     return replace(intent, placement=placement, sources=(told, *intent.sources))
+
+
+def unneeded(intent: Intent, users: Collection[User], *, held: bool) -> str:
+    """Say why an object is to be nowhere for now, "" where it has a place, or may have one.
+
+    One that is not `held` has no copy anywhere, so that whatever is not known of its users does not matter.
+    """
+    if intent.unneeded or intent.follows is not Follows.NAMED:
+        return intent.unneeded
+    if held and intent.resource == CLAIMS:
+        # The data of a pod that comes again is in it: it goes with its source.
+        return ""
+    stands = [user.stand for user in users]
+    if any(stand.there if stand is not None else held for stand in stands):
+        return ""
+    if held and any(stand is not None and stand.unknown for stand in stands):
+        return ""
+    return f"{_titles(users)} names it, and is in no other cluster" if users else "nothing names it"
+
+
+def abroad(users: Iterable[User], at_home: frozenset[str]) -> list[User]:
+    """Return workloads as somebody sees them who has nothing to bring to some clusters, where he is himself."""
+    return [user if user.stand is None or not at_home else _abroad(user, user.stand, at_home) for user in users]
+
+
+def _abroad(user: User, stand: Stand, at_home: frozenset[str]) -> User:
+    return replace(user, stand=Stand(stand.there - at_home, stand.unknown - at_home))
 
 
 def _company(users: Collection[User], clusters: Iterable[str], *, stays: bool) -> Company:
@@ -153,7 +182,7 @@ def title_of(ref: Ref) -> str:
     return f"{ref.resource.kind} {ref.key}"
 
 
-def _titles(users: Iterable[User]) -> str:
-    titles = sorted(title_of(user.ref) for user in users)
-    more = f" and {len(titles) - _NAMED} more" if len(titles) > _NAMED else ""
-    return ", ".join(titles[:_NAMED]) + more
+def _titles(users: Collection[User]) -> str:
+    first = nsmallest(_NAMED, users, key=lambda user: (user.ref.resource.kind, user.ref.key))
+    more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
+    return ", ".join(title_of(user.ref) for user in first) + more

@@ -13,21 +13,11 @@ from hanse.api.names import MANAGED_LABELS, OWNER_ANNOTATION
 from hanse.kube.manifest import Obj, annotations_of, dig, is_deleting, labels_of, uid_of, version_of
 from hanse.kube.quantities import parse_quantity
 from hanse.kube.schemas import Schema
+from hanse.propagation.removal import DELETED, Removal
 from hanse.propagation.rendering import owned_by, rendered_digest
 from hanse.propagation.revision import revised
 
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
-
-
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """How a copy is deleted: what becomes of what it owns, and how long it has to end."""
-
-    propagation: str = "Background"
-    grace_seconds: int | None = None
-
-
-DELETED = Removal()
 
 
 @dataclass(frozen=True, slots=True)

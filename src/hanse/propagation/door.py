@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from hanse.kube.cache import Change
 from hanse.kube.manifest import Key, Obj, key_of
 from hanse.kube.resources import Resource
-from hanse.propagation.comparison import DELETED, Removal
 from hanse.propagation.dependencies import Needs
 from hanse.propagation.intent import Intent, Problem, Ref
 from hanse.propagation.records import Record
+from hanse.propagation.removal import DELETED, Removal
 from hanse.propagation.report import Report
 
 Inputs = Mapping[Resource, Mapping[Key, Obj]]
@@ -47,10 +47,14 @@ class Affected:
 
 @dataclass(frozen=True, slots=True)
 class Farewell:
-    """What becomes of the copies when their source is deleted: left behind, or removed in this way."""
+    """What becomes of the copies when their source is deleted: left behind, or removed in this way.
+
+    `within` are the only clusters that can have one; None says that each may.
+    """
 
     orphan: bool = False
     removal: Removal = DELETED
+    within: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,12 @@ class Door(Protocol):
 
     def needs(self, source: Obj) -> Needs:
         """Say which other source objects this one names, and whether those go where it goes."""
+
+    def parting(self, source: Obj, waiting_for: Collection[str]) -> Obj:
+        """Return a source that is going as it shall be while these clusters have yet to confirm that it is gone there.
+
+        The engine's own finalizer is not the door's; where nothing is to be written it is the very object given.
+        """
 
     def reported(self, source: Obj, report: Report, now: str) -> Obj:
         """Return the source as it shall be once the report is in its status; unchanged where that says it already."""

@@ -11,33 +11,32 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from hanse.api.names import FINALIZER
-from hanse.clusters.access import Access
-from hanse.clusters.registry import Registry
+from hanse.clusters.access import Rights
+from hanse.clusters.roster import Roster
 from hanse.kube.cache import Change
 from hanse.kube.client import Client
 from hanse.kube.controller import Controller
 from hanse.kube.manifest import Obj, finalizers_of, is_deleting, uid_of, with_finalizer
 from hanse.kube.resources import NAMESPACES, Resource
-from hanse.propagation.candidates import ClusterIndex
 from hanse.propagation.claims import Claims, claim_of
+from hanse.propagation.deciding import Decider
 from hanse.propagation.dependencies import NO_NEEDS
 from hanse.propagation.desk import Desk
 from hanse.propagation.door import Door
 from hanse.propagation.doors import Doors
 from hanse.propagation.escort import Escort
 from hanse.propagation.following import Bells
-from hanse.propagation.guard import BlastGuard
+from hanse.propagation.guard import BlastGuard, Guard, Unguarded
 from hanse.propagation.host_writer import HostWriter
 from hanse.propagation.intent import Intent, Problem, Ref
 from hanse.propagation.leavetaking import Leavetaking, Partings
 from hanse.propagation.members import Members
-from hanse.propagation.planning import UNSEEN, Observation, Planned, plan, refusals_of
-from hanse.propagation.promises import Promises
+from hanse.propagation.planning import UNSEEN, Observation, Planned, refusals_of
 from hanse.propagation.report import Report
 from hanse.propagation.reporting import STATUS_SECONDS, UNSETTLED_SECONDS, Pace, rows_of
 from hanse.propagation.sources import Sources
+from hanse.propagation.summoning import Summons
 from hanse.propagation.telling import Telling
-from hanse.propagation.turns import remembered
 from hanse.propagation.used_kinds import UsedKinds
 from hanse.propagation.viewing import Standing, View
 from hanse.propagation.waiting_pods import WaitingPods
@@ -47,6 +46,8 @@ _LOOK_SECONDS = 0.2
 _FOLLOWED_SECONDS = 0.05
 # Of inputs that change one after the other all are taken in together.
 _INFORM_SECONDS = 0.02
+# What finds no place is tried again so often: how much room clusters have changes all the time, and wakes nobody.
+_ROOM_SECONDS = 10.0
 # What is told of many changes takes little from the changes themselves.
 _REPORTERS = 2
 
@@ -58,34 +59,66 @@ class Engine:
     members know targets only.
     """
 
-    def __init__(self, host: Client, registry: Registry, doors: Sequence[Door], access: Access | None = None) -> None:
-        """`access` knows who may use which cluster; without it everybody may use every one."""
+    def __init__(
+        self,
+        host: Client,
+        registry: Roster,
+        doors: Sequence[Door],
+        access: Rights | None = None,
+        *,
+        finalizer: str = FINALIZER,
+        selectors: Mapping[Resource, str] | None = None,
+        guarded: bool = True,
+    ) -> None:
+        """`access` knows who may use which cluster; without it everybody may use every one.
+
+        Sources are held by the `finalizer`. Of kinds with a label selector only what it selects is looked at. What is
+        not `guarded` may leave clusters however much of it does at once.
+        """
+        self._finalizer = finalizer
         self._runtime = host.runtime
         self._registry = registry
         self._doors = Doors(doors)
         self._access = access
         self._desk = Desk(self._is_unspoken)
         self._members = Members(self._desk, self._copy_changed, self._view_changed)
-        self._sources = Sources(host, self._source_changed)
-        self._inputs = Sources(host, self._input_changed)
+        self._sources = Sources(host, self._source_changed, finalizer=finalizer, selectors=selectors)
+        self._inputs = Sources(host, self._input_changed, selectors=selectors)
         self._claims = Claims()
         self._writer = HostWriter(host, self._sources)
         self._follow_on_host()
-        self._index = ClusterIndex()
         self._controller: Controller[Ref] = Controller("propagation", self._reconcile, self._runtime)
         self._informing: Controller[str] = Controller("inputs", self._take_in, self._runtime, workers=1)
         self._informed = False
         self._running = False
         self._reporter: Controller[Ref] = Controller("status", self._report, self._runtime, workers=_REPORTERS)
-        self._promises = Promises()
-        self._guards = {name: BlastGuard(host, name, self._controller.queue.add) for name in self._doors.names}
+        self._guards: dict[str, Guard] = {
+            name: BlastGuard(host, name, self._controller.queue.add) if guarded else Unguarded()
+            for name in self._doors.names
+        }
         bells = Bells(self._controller.queue.add, self._report_soon)
+        self._summons = Summons(host, self._sources, selectors or {}, finalizer=finalizer, admits=self._admits)
         self._escort = Escort(
-            registry, self._sources, self._desk, bells, observe=self._members.observe_in, runtime=self._runtime
+            registry,
+            self._desk,
+            bells,
+            observe=self._members.observe_in,
+            summons=self._summons,
+            runtime=self._runtime,
         )
         self._following = self._escort.following
-        self.view = View(self._members, self._claims, self._sources, self._escort.farewells, knows=self._is_known)
+        self.view = View(
+            self._members,
+            self._claims,
+            self._sources,
+            self._escort.farewells,
+            knows=self._is_known,
+            trouble=self._desk.trouble,
+        )
         self._pace = Pace()
+        self._waiting = WaitingPods(self._runtime, self._controller.queue.add)
+        self._decider = Decider(registry, self._waiting, self._runtime)
+        self._offers = self._decider.offers
         self._telling = Telling(host, self._sources, self._writer, self._pace)
         self._leavetaking = Leavetaking(
             registry,
@@ -97,11 +130,12 @@ class Engine:
             writer=self._writer,
             escort=self._escort,
             runtime=self._runtime,
+            finalizer=finalizer,
+            offers=self._offers,
         )
         self._used = UsedKinds()
         self._members.follow(self._used.among(self._doors.targets))
         self._desk.connect(self._members.enqueue, self._copy_changed, self._look_at_claimants)
-        self._waiting = WaitingPods(self._runtime, self._controller.queue.add)
         registry.attach(self._members.serve)
         registry.attach(self._waiting.serve)
         registry.subscribe(self._cluster_changed)
@@ -126,11 +160,17 @@ class Engine:
             await self._sources.wait_seen()
             self._inform()
             self._running = True
+            self._offers.leads(self._runtime.now())
             self._look_at_everything()
             tasks.create_task(self._informing.run())
             tasks.create_task(self._controller.run())
+            tasks.create_task(self._summons.run())
             tasks.create_task(self._reporter.run())
             tasks.create_task(self._waiting.run())
+
+    def look_at(self, ref: Ref) -> None:
+        """Look at a source again soon: something that it depends on is another."""
+        self._controller.queue.add(ref)
 
     # What leads here
 
@@ -142,6 +182,8 @@ class Engine:
         self.view.source_changed(ref)
         if source is None or change.old_bytes is None:
             self._following.exists(ref)
+        if not self._summons.calls(resource):
+            self._offers.changed(ref, change, self._finalizer)
         if source is not None and is_deleting(source) and "orphan" in finalizers_of(source):
             # The host's garbage collector takes this word back as soon as it has read it itself.
             self._leavetaking.orphans(ref)
@@ -158,7 +200,7 @@ class Engine:
             self._following.note(ref, NO_NEEDS)
             return
         self._following.note(ref, door.needs(source))
-        claim, before, target = claim_of(door, source), self._claims.claim(ref), door.target(ref)
+        claim, before, target = claim_of(door, source, self._finalizer), self._claims.claim(ref), door.target(ref)
         if claim is None:
             self._drop_claim(ref)
             return
@@ -206,6 +248,7 @@ class Engine:
         for ref in self._claims.sources() if gone else ():
             if ref.resource in gone:
                 self._forget(ref)
+                self._offers.forget(ref)
         self._following.forget_kinds(gone)
         for ref in [ref for kind in self._sources.kinds for ref in self._sources.refs(kind)]:
             self._note(ref, self._sources.get(ref))
@@ -239,10 +282,7 @@ class Engine:
 
     def _look_at_everything(self) -> None:
         for kind in self._sources.kinds:
-            self._look_at_kind(kind)
-
-    def _look_at_kind(self, kind: Resource) -> None:
-        self._look_at(self._doors.of(kind).name, self._sources.refs(kind))
+            self._look_at(self._doors.of(kind).name, self._sources.refs(kind))
 
     def _look_at(self, door: str, refs: Sequence[Ref]) -> None:
         # Nothing leaves a cluster before it is known what else would.
@@ -279,13 +319,17 @@ class Engine:
         target, guard = door.target(ref), self._guards[door.name]
         if not self._is_known(target):
             return _LOOK_SECONDS
-        admitted = door.admits(source)
-        if (admitted or FINALIZER in finalizers_of(source)) and self._used.add(door, target.resource):
+        held, leaving = self._finalizer in finalizers_of(source), is_deleting(source) or not door.admits(source)
+        intent = None if leaving else self._intent(door, ref, source)
+        why = self._escort.unneeded(ref, intent, held=held) if isinstance(intent, Intent) else ""
+        if (held or not (leaving or why)) and self._used.add(door, target.resource):
             self._members.follow(self._used.among(self._doors.targets))
-        if is_deleting(source) or not admitted:
+        if intent is None:
             guard.forget(ref)
             return await self._take_leave(door, ref, source)
-        intent = self._intent(door, ref, source)
+        if why:
+            guard.judge(ref, frozenset())
+            return await self._leavetaking.part(door, ref, source, why)
         if isinstance(intent, Problem):
             guard.judge(ref, frozenset())
             self._following.decided(ref, {})
@@ -293,10 +337,10 @@ class Engine:
             self.view.told(ref, Standing(problem=intent.message))
             await self._refuse(ref, source, intent)
             return None
-        if FINALIZER not in finalizers_of(source):
+        if not held:
             # Whatever comes of the write: where nothing was placed, nothing leaves.
             guard.judge(ref, frozenset())
-            if not await self._writer.write(ref, with_finalizer(source, FINALIZER)):
+            if not await self._writer.write(ref, with_finalizer(source, self._finalizer)):
                 return None
         intent = await self._within_rights(source, intent)
         if self._is_overtaken(ref, target):
@@ -306,12 +350,13 @@ class Engine:
         if planned is None:
             return None
         wanted, wait = self._escort.in_time(ref, planned.wanted, observed)
+        self._offers.note(ref, intent, wanted)
         if self._desk.place(target, wanted):
             self._pace.changed(self._runtime.monotonic())
         self._pace.note(ref, final=planned.final and wait is None)
         self._report_soon(ref)
-        until = planned.decision.until
-        waits = [wait, None if until is None else max(0.0, until - self._runtime.now())]
+        until, lacking = planned.decision.until, planned.decision.unplaced
+        waits = [wait, until and max(0.0, until - self._runtime.now()), _ROOM_SECONDS if lacking else None]
         return min((each for each in waits if each is not None), default=None)
 
     def _is_known(self, target: Ref) -> bool:
@@ -336,6 +381,10 @@ class Engine:
             if seen.copy is not None or not (seen.seen or seen.refusal):
                 return True
         return False
+
+    def _admits(self, ref: Ref, source: Obj) -> bool:
+        door = self._doors.find(ref)
+        return door is not None and door.admits(source)
 
     def _intent(self, door: Door, ref: Ref, source: Obj) -> Intent | Problem:
         """Say what shall be where for the source that speaks for its target; the others have to wait."""
@@ -362,34 +411,10 @@ class Engine:
         if accompanied is None:
             self._guard_of(ref).judge(ref, None)
             return None
-        planned = self._plan(ref, source, accompanied, observed)
+        planned = self._decider.plan(ref, source, accompanied, observed, self._guard_of(ref))
         self._escort.planned(ref, source, intent, planned, observed)
+        self.view.decided(ref, intent.resource, planned.decision)
         return planned
-
-    def _plan(self, ref: Ref, source: Obj, intent: Intent, observed: Mapping[str, Observation]) -> Planned:
-        """Plan, and plan again without any move where the guard does not let the object leave a cluster."""
-        clusters, now, memory = self._registry.clusters(), self._runtime.now(), remembered(source)
-        guard = self._guard_of(ref)
-        requests = intent.placement.requests
-        promised = self._promises.to_others(ref, clusters) if requests is not None else {}
-        planned = plan(
-            intent,
-            clusters,
-            observed,
-            now=now,
-            index=self._index,
-            memory=memory,
-            promised=promised,
-            estimated=self._waiting.estimates(ref, intent, observed),
-        )
-        if requests is not None:
-            had = {name: intent.scale.asked(each.copy) for name, each in observed.items() if each.copy is not None}
-            self._promises.note(ref, requests, had, planned.decision.replicas)
-        if guard.judge(ref, planned.leaving) or not planned.leaving:
-            return planned
-        held = plan(intent, clusters, observed, now=now, index=self._index, memory=memory, hold=True)
-        notes = (guard.sentence, *held.decision.notes) if guard.sentence else held.decision.notes
-        return replace(held, decision=replace(held.decision, notes=notes))
 
     async def _within_rights(self, source: Obj, intent: Intent) -> Intent:
         """Keep an object out of the clusters that its author may not use, or that of what says where it goes."""
@@ -398,7 +423,7 @@ class Engine:
         names = [cluster.name for cluster in self._registry.clusters()]
         return intent.without(await self._access.refusals(source, names, intent.voices))
 
-    def _guard_of(self, ref: Ref) -> BlastGuard:
+    def _guard_of(self, ref: Ref) -> Guard:
         return self._guards[self._doors.of(ref.resource).name]
 
     def _forget(self, ref: Ref) -> None:
@@ -411,8 +436,7 @@ class Engine:
 
     def _rest(self, ref: Ref) -> None:
         """Forget what is only known of sources that are looked after."""
-        self._promises.forget(ref)
-        self._waiting.forget(ref)
+        self._decider.rest(ref)
         self.view.forget(ref)
         self._telling.forget(ref)
         self._pace.forget(ref)
@@ -421,7 +445,7 @@ class Engine:
         """Let a source go that is being deleted or federated no longer; one that merely rests keeps what it has."""
         if is_deleting(source):
             return await self._leavetaking.tear_down(door, ref, source)
-        if FINALIZER not in finalizers_of(source):
+        if self._finalizer not in finalizers_of(source):
             self._forget(ref)
             return None
         if door.lets_go(source):
@@ -436,7 +460,7 @@ class Engine:
         if source is None or door is None or not door.admits(source) or is_deleting(source):
             self._telling.settle(ref)
             return None
-        if FINALIZER not in finalizers_of(source):
+        if self._finalizer not in finalizers_of(source):
             # Nothing is placed that nobody would wait for when the source goes; the engine writes it first.
             return None
         followed = self.view.is_followed(ref.resource)
@@ -446,7 +470,7 @@ class Engine:
         if not self._is_known(target):
             return _LOOK_SECONDS
         intent = self._intent(door, ref, source)
-        if isinstance(intent, Problem):
+        if isinstance(intent, Problem) or self._escort.unneeded(ref, intent, held=True):
             return None
         intent = await self._within_rights(source, intent)
         if self._is_overtaken(ref, target):
@@ -459,6 +483,7 @@ class Engine:
         self._pace.note(ref, final=planned.final and needs is None)
         if wanted != self._desk.all_wanted(target):
             # What members can give up depends on what others have ready by now.
+            self._offers.note(ref, intent, wanted)
             self._desk.place(target, wanted)
         refusals = refusals_of(clusters, observed)
         rows = tuple(rows_of(target, intent, planned, refusals, observed, self._desk))

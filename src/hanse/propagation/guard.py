@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from hanse.api.held_changes import HELD_CHANGES, held_change
 from hanse.kube.cache import Cache
@@ -22,6 +23,51 @@ from hanse.propagation.intent import Ref
 
 # Counts settle within moments while a change is being worked out; they are written once.
 _SETTLE_SECONDS = 1.0
+
+
+class Guard(Protocol):
+    """Says whether objects of a front door may leave clusters."""
+
+    @property
+    def sentence(self) -> str:
+        """What is told of an object that may not leave now, "" while that is only being worked out."""
+
+    def expect(self, refs: Iterable[Ref]) -> None:
+        """Let nothing leave before these objects have been judged: the world has changed for them."""
+
+    def judge(self, ref: Ref, leaving: frozenset[str] | None) -> bool:
+        """Note which clusters an object would leave, None while that cannot be told; says whether it may."""
+
+    def forget(self, ref: Ref) -> None:
+        """Leave an object out that is gone, or that nobody wants to be anywhere."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+
+    async def wait_synced(self) -> None:
+        """Wait until it is known what was approved."""
+
+
+class Unguarded:
+    """Lets objects leave, as soon as it can be told which clusters, where many do at once as a matter of course."""
+
+    sentence = ""
+
+    def expect(self, refs: Iterable[Ref]) -> None:
+        """Wait for nobody."""
+
+    def judge(self, ref: Ref, leaving: frozenset[str] | None) -> bool:
+        """Say that an object may leave, unless it cannot be told what."""
+        return leaving is not None
+
+    def forget(self, ref: Ref) -> None:
+        """Remember nothing."""
+
+    async def run(self) -> None:
+        """Have nothing to do."""
+
+    async def wait_synced(self) -> None:
+        """Have nothing to wait for."""
 
 
 class BlastGuard:

@@ -12,6 +12,7 @@ from hanse.kube.resources import Resource
 from hanse.placement.ask import Override, Placement
 from hanse.propagation.one_address import OneAddress
 from hanse.propagation.parts import Parts
+from hanse.propagation.removal import DELETED, Removal
 from hanse.propagation.scale import WORKLOAD, Path, Scale
 from hanse.propagation.wellness import Health, ailment_of
 
@@ -27,11 +28,15 @@ class Ref(NamedTuple):
 
 
 class Follows(Enum):
-    """Whether an object goes where the workloads are that name it: never, when one of them asks for it, or always."""
+    """Whether an object goes where the workloads are that name it: never, when one of them asks for it, or always.
+
+    What is only there because it is `NAMED` is no concern of the engine's before that, nor after.
+    """
 
     NEVER = "never"
     ASKED = "asked"
     ALWAYS = "always"
+    NAMED = "named"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,11 @@ class Intent:
     it to be in no cluster, so that even the last copy goes. `warnings` are told although everything can be done.
     `voices` are the objects beside the source that say where it goes: their authors have to be allowed that, too.
     `one_address` is there where clusters that share an address get their copies one after the other. A cluster that was
-    lost before it was `created` has no copy of it; "" says that this is not known.
+    lost before it was `created` has no copy of it; "" says that this is not known. What is `settled` stays as it is in
+    the clusters that it is for: nothing in it is mended there, and what is gone is not made again. The clusters
+    `at_home` have the source itself, so that nothing follows anybody there. `unneeded` says why it is to be nowhere for
+    now: its copies are removed, and it is not held any longer. What leaves a cluster is removed by `removal`. Copies
+    that are `apart` are there each for itself: one that shall go does so by somebody's word, and waits for no other.
     """
 
     resource: Resource
@@ -73,6 +82,11 @@ class Intent:
     voices: tuple[Obj, ...] = ()
     one_address: OneAddress | None = None
     created: str = ""
+    settled: bool = False
+    at_home: frozenset[str] = frozenset()
+    unneeded: str = ""
+    removal: Removal = DELETED
+    apart: bool = False
 
     def without(self, refusals: Mapping[str, str]) -> Intent:
         """Return the intent of somebody who may not use these clusters; each has the sentence that says so."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from hanse.api.names import DELETION_ANNOTATION, FINALIZER
-from hanse.clusters.registry import Registry
+from hanse.api.names import DELETION_ANNOTATION
+from hanse.clusters.roster import Roster
 from hanse.kube.manifest import Obj, annotations_of, finalizers_of, uid_of, without_finalizer
 from hanse.kube.resources import NAMESPACES
 from hanse.kube.runtime import Runtime
@@ -23,6 +23,7 @@ from hanse.propagation.escort import Escort
 from hanse.propagation.host_writer import HostWriter
 from hanse.propagation.intent import Problem, Ref
 from hanse.propagation.members import Members
+from hanse.propagation.offers import Offers
 from hanse.propagation.planning import Observation, tear_down
 from hanse.propagation.rendering import owned_by
 from hanse.propagation.sources import Sources
@@ -45,7 +46,7 @@ class Leavetaking:
 
     def __init__(
         self,
-        registry: Registry,
+        registry: Roster,
         sources: Sources,
         desk: Desk,
         claims: Claims,
@@ -55,7 +56,11 @@ class Leavetaking:
         writer: HostWriter,
         escort: Escort,
         runtime: Runtime,
+        finalizer: str,
+        offers: Offers,
     ) -> None:
+        self._offers = offers
+        self._finalizer = finalizer
         self._registry = registry
         self._sources = sources
         self._desk = desk
@@ -79,7 +84,7 @@ class Leavetaking:
 
     async def tear_down(self, door: Door, ref: Ref, source: Obj) -> float | None:
         """Bring a source that is being deleted nearer to its end; returns when to look again."""
-        if FINALIZER not in finalizers_of(source):
+        if self._finalizer not in finalizers_of(source):
             self._partings.forget(ref)
             return None
         if ref in self._orphaned and annotations_of(source).get(DELETION_ANNOTATION) != "orphan":
@@ -98,6 +103,24 @@ class Leavetaking:
         """Leave the copies of an object that is federated no longer with the members, as theirs."""
         return await self._take_back(door, ref, source, "it is being let go", Farewell(orphan=True))
 
+    async def part(self, door: Door, ref: Ref, source: Obj, why: str) -> float | None:
+        """Remove the copies of an object that nobody needs for now, and hold it no longer; returns when to look again.
+
+        One that is not held has none, and rests until somebody needs it.
+        """
+        following = self._escort.following
+        following.decided(ref, {})
+        if self._finalizer not in finalizers_of(source):
+            parted = source if following.is_named(ref) else door.parting(source, ())
+            if parted is not source:
+                await self._writer.write(ref, parted)
+            return None
+        farewell = door.farewell(source)
+        if isinstance(farewell, Problem):
+            await self._partings.refuse(ref, source, farewell)
+            return None
+        return await self._take_back(door, ref, source, f"nobody needs it ({why})", farewell)
+
     async def _take_back(self, door: Door, ref: Ref, source: Obj, why: str, farewell: Farewell) -> float | None:
         """Remove or release every copy, or leave it to the source that comes next, and hold this one no longer."""
         target = door.target(ref)
@@ -105,24 +128,32 @@ class Leavetaking:
         if self._escort.following.concerns(ref):
             self._escort.stands(ref, source, {}, self._members.observe(target))
         heir, uid = self._claims.heir(ref, target), uid_of(source)
-        waiting_for = self._wind_up(target, uid, farewell) if heir is None else self._hand_over(target, uid, heir)
+        waiting_for = self._wind_up(ref, target, uid, farewell) if heir is None else self._hand_over(target, uid, heir)
         if waiting_for:
             whys = self._obstacles(ref, target, waiting_for, heir)
             if any(whys.values()):
-                await self._partings.refuse(ref, source, _waits_for(why, whys))
+                parting = door.parting(source, waiting_for)
+                if parting is source:
+                    await self._partings.refuse(ref, source, _waits_for(why, whys))
+                else:
+                    await self._writer.write(ref, parting)
             return _WAITING_SECONDS
         self._partings.forget(ref)
-        await self._writer.write(ref, without_finalizer(told_beside(source, ""), FINALIZER))
+        parted = door.parting(told_beside(source, ""), ())
+        await self._writer.write(ref, without_finalizer(parted, self._finalizer))
         return None
 
-    def _wind_up(self, target: Ref, uid: str, farewell: Farewell) -> Collection[str]:
+    def _wind_up(self, ref: Ref, target: Ref, uid: str, farewell: Farewell) -> Collection[str]:
         """Have every copy removed or released; returns the clusters that have yet to confirm that they have none."""
+        names = [cluster.name for cluster in self._registry.clusters()]
+        outside = [name for name in names if farewell.within is not None and name not in farewell.within]
         rest = tear_down(
             uid,
             self._registry.clusters(),
             self._desk.confirmed(target, uid),
             orphan=farewell.orphan,
             removal=farewell.removal,
+            without=[*outside, *(name for name in names if self._offers.never(ref, uid, name))],
         )
         self._desk.place(target, rest.wanted)
         return rest.waiting_for

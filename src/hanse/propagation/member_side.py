@@ -14,7 +14,7 @@ from hanse.clusters.member import Member
 from hanse.kube.cache import Cache, Change, Handler
 from hanse.kube.client import FIELD_MANAGER
 from hanse.kube.controller import Controller
-from hanse.kube.errors import ApiError, Conflict, NotFound
+from hanse.kube.errors import ApiError, Conflict, NotFound, ServerError
 from hanse.kube.manifest import Obj, dig, version_of
 from hanse.kube.resources import CRDS, NAMESPACES, Resource
 from hanse.kube.schemas import Schema, schema_for
@@ -22,6 +22,7 @@ from hanse.kube.transport import Unreachable
 from hanse.propagation.actions import Refused, carry_out, failure_of
 from hanse.propagation.comparison import (
     Absent,
+    Action,
     Apply,
     Create,
     Delete,
@@ -41,6 +42,7 @@ from hanse.propagation.patience import Patience
 from hanse.propagation.planning import UNSEEN, Observation
 from hanse.propagation.rendering import rendered_digest
 from hanse.propagation.scale import with_field
+from hanse.propagation.unanswered import Unanswered
 
 # A refusal ends when somebody mends the member, which its watch shows only for objects that are Hanse's.
 _REFUSED_SECONDS = 10.0
@@ -52,8 +54,13 @@ _WRITERS = 8
 class MemberSide:
     """Keeps one member as the desk says."""
 
-    def __init__(self, member: Member, resources: Sequence[Resource], desk: Desk) -> None:
+    def __init__(
+        self, member: Member, resources: Sequence[Resource], desk: Desk, unanswered: Unanswered | None = None
+    ) -> None:
+        """`unanswered` is what the member has left unanswered, which outlives this connection to it."""
         self.name = member.name
+        self._unanswered = unanswered or Unanswered()
+        self._changed: Callable[[Ref], None] = lambda _ref: None
         self._member = member
         self._client = member.client
         self._runtime = member.client.runtime
@@ -76,7 +83,9 @@ class MemberSide:
         self.follow(resources)
 
     def follow(self, resources: Sequence[Resource]) -> None:
-        """Follow exactly these kinds from now on."""
+        """Follow exactly these kinds from now on, less those of which nothing can be in a namespace of its own."""
+        if self._member.namespace:
+            resources = [resource for resource in resources if resource.namespaced]
         for resource in self._caches.keys() - set(resources):
             del self._caches[resource], self._unseen_since[resource]
             if task := self._running.pop(resource, None):
@@ -107,11 +116,13 @@ class MemberSide:
 
     def observe(self, ref: Ref) -> Observation:
         """Return what is known of a source's copy here."""
+        if self._is_beyond(ref):
+            return Observation(seen=True)
         cache = self._caches.get(ref.resource)
         if cache is None:
             return UNSEEN
         if cache.synced and cache.connected:
-            return Observation(seen=True, copy=cache.get(ref.key))
+            return Observation(seen=True, copy=cache.get(ref.key), asked=self._unanswered.get(ref))
         if _is_unserved(cache):
             refusal = f"it does not serve {ref.resource.kind} ({ref.resource.api_version})"
             return Observation(seen=False, refusal=refusal, unserved=True)
@@ -119,10 +130,16 @@ class MemberSide:
         refusal = ""
         if blind_for >= _UNSEEN_SECONDS:
             refusal = f"its {ref.resource.plural} cannot be followed: {cache.last_error or 'no complete list has come'}"
-        return Observation(seen=False, copy=cache.get(ref.key) if cache.synced else None, refusal=refusal)
+        copy = cache.get(ref.key) if cache.synced else None
+        return Observation(seen=False, copy=copy, refusal=refusal, asked=self._unanswered.get(ref))
+
+    def _is_beyond(self, ref: Ref) -> bool:
+        """Tell whether an object would be where nothing of this cluster is ours."""
+        return self._member.namespace not in ("", ref.key.namespace)
 
     async def run(self, changed: Callable[[Ref], None], view_changed: Callable[[Resource], None]) -> None:
         """Work until cancelled; `changed` hears of every change of a copy, `view_changed` of kinds seen or lost."""
+        self._changed = changed
         async with asyncio.TaskGroup() as tasks:
 
             def start(resource: Resource) -> None:
@@ -140,6 +157,8 @@ class MemberSide:
     def _following(self, resource: Resource, changed: Callable[[Ref], None]) -> Handler:
         def copy_changed(change: Change) -> None:
             ref = Ref(resource, change.key)
+            if change.new_bytes is not None:
+                self._unanswered.seen(ref)
             self.enqueue(ref)
             if resource == NAMESPACES:
                 # What could not be made without its namespace can be now.
@@ -185,6 +204,9 @@ class MemberSide:
     async def _reconcile(self, ref: Ref) -> float | None:
         wanted = self._desk.wanted(self.name, ref)
         cache = self._caches.get(ref.resource)
+        if wanted is not None and self._is_beyond(ref):
+            self._decline(ref, wanted)
+            return None
         if wanted is None or cache is None:
             return None
         if not cache.synced:
@@ -198,6 +220,13 @@ class MemberSide:
             await self._keep(ref, wanted, cache.get(ref.key))
             return None
         return await self._take_away(ref, wanted)
+
+    def _decline(self, ref: Ref, wanted: Wanted) -> None:
+        """Answer for what is none of ours here without asking the cluster, which would refuse to say."""
+        if _is_leaving(wanted):
+            self._desk.confirm(self.name, ref, wanted)
+        else:
+            self._desk.report(self.name, ref, f"only its namespace {self._member.namespace} may be used", "Forbidden")
 
     def _is_settled(self, ref: Ref, wanted: Present, cache: Cache) -> bool:
         """Tell whether exactly this was looked at before: every write of ours comes back through the watch."""
@@ -234,7 +263,7 @@ class MemberSide:
         try:
             if isinstance(action, Create) and not action.adopt and await self._is_still_taken(ref):
                 return _REFUSED_SECONDS
-            written = await carry_out(action, self._client, ref.resource, ref.key)
+            written = await self._carry_out(action, ref)
         except Refused as error:
             if isinstance(action, Create):
                 self._taken.add(ref)
@@ -248,6 +277,30 @@ class MemberSide:
             self._caches[ref.resource].remember(written)
         self._settle(ref, wish, written, self._contest(ref, wanted, written, schema) or self._patience.told(ref))
         return None
+
+    async def _carry_out(self, action: Action, ref: Ref) -> Obj | None:
+        """Act, and remember a creation of which nobody said what became of it."""
+        if not isinstance(action, Create):
+            return await carry_out(action, self._client, ref.resource, ref.key)
+        self._unanswered.sends(ref, action.manifest)
+        try:
+            written = await carry_out(action, self._client, ref.resource, ref.key)
+        except (ApiError, Refused) as error:
+            if isinstance(error, ServerError):
+                self._break_off(ref)
+            else:
+                self._unanswered.refused(ref)
+            raise
+        except BaseException:
+            self._break_off(ref)
+            raise
+        self._unanswered.seen(ref)
+        return written
+
+    def _break_off(self, ref: Ref) -> None:
+        self._unanswered.broke_off(ref, self._runtime.now())
+        # Others may have waited for it, and wait for a while yet.
+        self._changed(ref)
 
     async def _is_still_taken(self, ref: Ref) -> bool:
         """Look before a creation that was refused is tried again: what stays refused shall not be written for ever."""
@@ -356,7 +409,7 @@ def _cache(member: Member, resource: Resource) -> Cache:
     """Follow the copies of a kind; of namespaces all, since those that were there before are used too."""
     if resource == NAMESPACES:
         return Cache(member.client, resource, metadata_only=True, project=_project)
-    return Cache(member.client, resource, labels=f"{MANAGED_LABEL}=true", project=_project)
+    return Cache(member.client, resource, namespace=member.namespace, labels=f"{MANAGED_LABEL}=true", project=_project)
 
 
 def _project(obj: Obj) -> Obj:

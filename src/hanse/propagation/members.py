@@ -11,6 +11,7 @@ from hanse.propagation.intent import Ref
 from hanse.propagation.member_side import MemberSide
 from hanse.propagation.planning import UNSEEN, Observation
 from hanse.propagation.pull_side import PullSide
+from hanse.propagation.unanswered import Unanswered
 
 
 class Members:
@@ -25,17 +26,22 @@ class Members:
         self._view_changed = view_changed
         self._kinds: Sequence[Resource] = ()
         self._sides: dict[str, MemberSide | PullSide] = {}
+        self._unanswered: dict[str, Unanswered] = {}
 
     async def serve(self, member: Member | PullMember) -> None:
         """Keep one member as the desk says, until cancelled."""
-        kinds, desk = self._kinds, self._desk
-        side = PullSide(member, kinds, desk) if isinstance(member, PullMember) else MemberSide(member, kinds, desk)
-        self._sides[member.name] = side
+        side = self._sides[member.name] = self._side(member)
         try:
             await side.run(self._copy_changed, self._view_changed)
         finally:
             if self._sides.get(member.name) is side:
                 del self._sides[member.name]
+
+    def _side(self, member: Member | PullMember) -> MemberSide | PullSide:
+        if isinstance(member, PullMember):
+            return PullSide(member, self._kinds, self._desk)
+        unanswered = self._unanswered.setdefault(member.name, Unanswered())
+        return MemberSide(member, self._kinds, self._desk, unanswered)
 
     def follow(self, kinds: Sequence[Resource]) -> None:
         """Follow exactly these kinds in every member from now on."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hanse.api.clusters import Cluster
-from hanse.kube.manifest import Obj, dig
+from hanse.kube.manifest import Obj
 from hanse.kube.patches.json_patch import JsonPatchError
 from hanse.kube.resources import NAMESPACES
 from hanse.kube.runtime import parse_timestamp
@@ -18,12 +18,14 @@ from hanse.placement.planner import Preferences
 from hanse.placement.sparing import with_spares
 from hanse.placement.transition import Holding, may_leave, next_replicas, next_replicas_at_most
 from hanse.propagation.candidates import ClusterIndex, candidate_of
-from hanse.propagation.comparison import DELETED, Absent, Kept, Present, Released, Removal, Wanted
+from hanse.propagation.comparison import Absent, Kept, Present, Released, Wanted
 from hanse.propagation.intent import Intent
 from hanse.propagation.parts import Parted, Scene, part
+from hanse.propagation.removal import DELETED, Removal
 from hanse.propagation.rendering import owned_by, owns, render
 from hanse.propagation.scale import Path
 from hanse.propagation.turns import Remembered, in_turn
+from hanse.propagation.unanswered import Asked
 from hanse.propagation.waves import Wave
 from hanse.propagation.wellness import has_entrance
 
@@ -34,13 +36,16 @@ class Observation:
 
     `seen` is False while what the cluster has cannot be relied on: it has not told everything yet, or no changes arrive
     from it. `refusal` says why that has lasted so long that one goes on without it; where the cluster is `unserved`
-    with the kind, it can have no copy.
+    with the kind, it can have no copy, and one that is `empty` never had any. What it was `asked` to make and has left
+    unanswered may be there any moment.
     """
 
     seen: bool
     copy: Obj | None = None
     refusal: str = ""
     unserved: bool = False
+    empty: bool = False
+    asked: Asked | None = None
 
 
 UNSEEN = Observation(seen=False)
@@ -106,6 +111,8 @@ def plan(
     uncounted = {verdict.cluster for verdict in decision.verdicts if verdict.keep}
     lost = [each for each in clusters if each.name in uncounted or refusals[each.name]]
     elsewhere = sum(intent.scale.asked(copy) for each in lost if (copy := _own(intent, observed.get(each.name))))
+    coming = [each for name, each in _coming(intent, observed, refusals, now).items() if name not in chosen]
+    elsewhere += sum(intent.scale.asked(each.manifest) for each in coming)
     untold = any(_is_untold(intent, each, observed) for each in lost)
     copies = {name: copy for name, copy in copies.items() if name not in uncounted}
     silent = tuple(cluster.name for cluster in clusters if not observed.get(cluster.name, UNSEEN).seen)
@@ -136,9 +143,9 @@ def plan(
     )
     planned = step.planned(None if blind else _leaving(intent, decision, copies))
     planned = replace(planned, final=not uncounted and step.is_last())
-    if unjudged:
-        moments = [*unjudged, *([planned.decision.until] if planned.decision.until is not None else [])]
-        planned = replace(planned, decision=replace(planned.decision, until=min(moments)))
+    if moments := [*unjudged, *(each.until for each in coming if each.until is not None and each.until > now)]:
+        until = planned.decision.until
+        planned = replace(planned, decision=replace(planned.decision, until=min([*moments, until or moments[0]])))
     if intent.placement.rollout is None:
         return planned
     unseen = [name for name in chosen if name in silent]
@@ -163,9 +170,22 @@ def _is_untold(intent: Intent, cluster: Cluster, observed: Mapping[str, Observat
     created after it was lost.
     """
     seen = observed.get(cluster.name, UNSEEN)
-    if not intent.placement.at_most_once or seen.seen or seen.unserved or seen.copy is not None:
+    known = seen.seen or seen.unserved or seen.empty or seen.copy is not None
+    if not intent.placement.at_most_once or known:
         return False
     return not (cluster.refused_since and intent.created > cluster.refused_since)
+
+
+def _coming(
+    intent: Intent, observed: Mapping[str, Observation], lost: Mapping[str, str], now: float
+) -> dict[str, Asked]:
+    """Return what clusters were asked to make of what must not run twice, and may make yet."""
+    asked = {name: each.asked for name, each in observed.items() if each.asked is not None and each.copy is None}
+    return {
+        name: each
+        for name, each in (asked.items() if intent.placement.at_most_once else ())
+        if each.may_come(now, lost=bool(lost.get(name))) and owns(intent, each.manifest)
+    }
 
 
 def _own(intent: Intent, observation: Observation | None) -> Obj | None:
@@ -264,11 +284,20 @@ class _Step:
         if self.parted is not None and name not in self.parted.fields:
             if name not in copies:
                 return None
-            return Kept(uid, inherits=inherits) if self.scene.blind or self.hold else Absent(uid, inherits)
+            return (
+                Kept(uid, inherits=inherits)
+                if self.scene.blind or self.hold
+                else Absent(uid, inherits, self.intent.removal)
+            )
+        if self.intent.settled and verdict.chosen:
+            return Kept(uid, inherits=inherits)
         count = self.counts.get(name)
+        if count == 0 and not self.intent.scale.replicas:
+            # None of what is one by being there is to be there.
+            return Absent(uid, inherits, self.intent.removal) if name in copies else None
         if not verdict.chosen and not count:
             # Leaving: it drains as the others get ready, and goes when nothing is left in it.
-            return Absent(uid, inherits)
+            return Absent(uid, inherits, self.intent.removal)
         return self._present(verdict, count)
 
     def _present(self, verdict: Verdict, count: int | None) -> Present:
@@ -297,7 +326,7 @@ class _Step:
 
 def _leaving(intent: Intent, decision: Decision, copies: Mapping[str, Obj]) -> frozenset[str]:
     """Return the clusters that shall lose what they have because nobody wants it there any more."""
-    if not decision.chosen() and not intent.nowhere:
+    if intent.apart or (not decision.chosen() and not intent.nowhere):
         return frozenset()
     unwanted = {verdict.cluster: verdict.chosen for verdict in decision.verdicts if verdict.unwanted}
     return frozenset(
@@ -320,7 +349,7 @@ def _staying(
 ) -> set[str]:
     """Return the clusters that keep a copy without replicas for now, since those that were chosen need theirs first."""
     leaving = copies.keys() - set(chosen)
-    if intent.replicas is not None or intent.parts is not None or not leaving:
+    if intent.replicas is not None or intent.parts is not None or intent.apart or not leaving:
         return set()
     well = {name: intent.health(copy) is None and has_entrance(copy) for name, copy in copies.items()}
     if intent.resource == NAMESPACES:
@@ -427,7 +456,7 @@ def _replicas_now(
     if not intent.placement.at_most_once:
         # What waits for room in a full cluster runs elsewhere already.
         return next_replicas(wanted - sum(decision.overflow.values()), planned, held)
-    running = {name: dig(copy, "status", "replicas", default=0) for name, copy in copies.items()}
+    running = {name: intent.scale.running_in(copy) for name, copy in copies.items()}
     return next_replicas_at_most(min(wanted, intent.replicas - elsewhere), planned, held, running)
 
 
@@ -457,8 +486,13 @@ def tear_down(
     *,
     orphan: bool,
     removal: Removal = DELETED,
+    without: Collection[str] = (),
 ) -> TornDown:
-    """Remove (or release) every copy; a cluster counts as done only when it has confirmed that it has none."""
+    """Remove (or release) every copy; a cluster counts as done only when it has confirmed that it has none.
+
+    Those `without` any are not asked.
+    """
+    clusters = [cluster for cluster in clusters if cluster.name not in without]
     wish: Wanted = Released(source_uid) if orphan else Absent(source_uid, removal=removal)
     wanted = {cluster.name: wish for cluster in clusters if not cluster.refusal}
     waiting = tuple(cluster.name for cluster in clusters if cluster.name not in confirmed)

@@ -30,7 +30,7 @@ def render(
         },
     }
     if replicas is not None:
-        manifest = with_field(manifest, intent.scale.replicas, replicas)
+        manifest = intent.scale.asking(manifest, replicas)
     for path, value in (fields or {}).items():
         manifest = with_field(manifest, path, value)
     manifest["metadata"]["annotations"][RENDERED_ANNOTATION] = digest(manifest)

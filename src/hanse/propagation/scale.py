@@ -15,15 +15,19 @@ Count: TypeAlias = Callable[[Obj], int]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The fields of one kind; those of most workloads are the default. What is only read may be counted instead."""
+    """The fields of one kind; those of most workloads are the default. What is only read may be counted instead.
+
+    An object without a field for replicas, (), is one by being there.
+    """
 
     replicas: Path = ("spec", "replicas")
     ready: Path | Count = ("status", "readyReplicas")
     available: Path | Count = ("status", "availableReplicas")
+    running: Path | Count = ("status", "replicas")
 
     def asked(self, obj: Obj) -> int:
         """Return how many replicas an object asks for."""
-        return _count(obj, self.replicas)
+        return _count(obj, self.replicas) if self.replicas else 1
 
     def ready_in(self, obj: Obj) -> int:
         """Return how many of its replicas are ready."""
@@ -32,6 +36,14 @@ class Scale:
     def available_in(self, obj: Obj) -> int:
         """Return how many of its replicas are available."""
         return _count(obj, self.available)
+
+    def running_in(self, obj: Obj) -> int:
+        """Return how many of its replicas may still run, those that are ending included."""
+        return _count(obj, self.running)
+
+    def asking(self, obj: Obj, replicas: int) -> Obj:
+        """Return the object that asks for so many replicas."""
+        return with_field(obj, self.replicas, replicas) if self.replicas else obj
 
 
 WORKLOAD = Scale()

@@ -19,8 +19,18 @@ _LOOK_SECONDS = 0.2
 class Sources:
     """What the host has of the followed kinds."""
 
-    def __init__(self, host: Client, changed: Callable[[Resource, Change], None]) -> None:
+    def __init__(
+        self,
+        host: Client,
+        changed: Callable[[Resource, Change], None],
+        *,
+        finalizer: str = FINALIZER,
+        selectors: Mapping[Resource, str] | None = None,
+    ) -> None:
+        """`finalizer` is what the engine holds sources by; of kinds with a label selector no others are followed."""
         self._host = host
+        self._finalizer = finalizer
+        self._selectors = selectors or {}
         self._changed = changed
         self._caches: dict[Resource, Cache] = {}
         self._running: dict[Resource, asyncio.Task[None]] = {}
@@ -45,7 +55,7 @@ class Sources:
                 task.cancel()
         for kind in kinds:
             if kind not in self._caches:
-                self._caches[kind] = Cache(self._host, kind)
+                self._caches[kind] = Cache(self._host, kind, labels=self._selectors.get(kind, ""))
                 self._unseen.add(kind)
                 self._caches[kind].subscribe(self._following(kind))
                 self._start(kind)
@@ -133,7 +143,7 @@ class Sources:
         """Tell whether the engine holds anything in a namespace, or may: a kind has not been seen yet."""
         if any(not cache.synced and not _is_unserved(cache) for cache in self._caches.values()):
             return True
-        return any(FINALIZER in finalizers_of(self.get(ref) or _NOTHING) for ref in self.within(namespace))
+        return any(self._finalizer in finalizers_of(self.get(ref) or _NOTHING) for ref in self.within(namespace))
 
 
 class _View(Mapping[Key, Obj]):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from hanse.kube.manifest import Obj, uid_of
 from hanse.kube.resources import Resource
+from hanse.placement.decision import Decision
 from hanse.propagation.claims import Claims
 from hanse.propagation.farewells import Farewells
 from hanse.propagation.intent import Ref
@@ -46,12 +47,16 @@ class View:
         farewells: Farewells,
         *,
         knows: Callable[[Ref], bool],
+        trouble: Callable[[str, Ref], str],
     ) -> None:
         """`knows` tells whether every source is known that may speak for a target, so that one without any has none.
+
+        `trouble` tells what stands in the way of a target in a cluster, "" where nothing does.
 
         By the `farewells` somebody who leads clients is asked before replicas leave a cluster.
         """
         self.knows = knows
+        self.trouble = trouble
         self.farewells = farewells
         self._members = members
         self._claims = claims
@@ -59,6 +64,8 @@ class View:
         self._listeners: dict[Resource, list[Callable[[Ref], None]]] = {}
         self._followers: dict[Resource, list[Callable[[Ref], None]]] = {}
         self._standings: dict[Ref, Standing] = {}
+        self._decisions: dict[Ref, Decision] = {}
+        self._deciders: list[Callable[[Ref], None]] = []
 
     def follow(self, kind: Resource, listener: Callable[[Ref], None]) -> None:
         """Call `listener` with every source of a kind whose standing in the members may be another."""
@@ -83,8 +90,29 @@ class View:
         self._standings[source] = standing
         self._tell(source)
 
+    def decided(self, source: Ref, target: Resource, decision: Decision) -> None:
+        """Take in what was decided of a source, where somebody listens to its targets."""
+        before = self._decisions.get(source)
+        if target not in self._listeners or (before is not None and before.chosen() == decision.chosen()):
+            return
+        self._decisions[source] = decision
+        for listener in self._deciders:
+            listener(source)
+
+    def on_decided(self, listener: Callable[[Ref], None]) -> None:
+        """Call `listener` with every source for which other clusters were chosen, of those whose targets are heard."""
+        self._deciders.append(listener)
+
+    def decision(self, source: Ref) -> Decision | None:
+        """Return the decision that first chose the clusters that are still chosen for a source, where that is known.
+
+        Later ones say that it stays where it is, and not why it came there.
+        """
+        return self._decisions.get(source)
+
     def forget(self, source: Ref) -> None:
         """Forget a source that is looked after no longer."""
+        self._decisions.pop(source, None)
         if self._standings.pop(source, None) is not None:
             self._tell(source)
 

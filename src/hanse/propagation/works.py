@@ -21,8 +21,9 @@ from hanse.api.works import (
 )
 from hanse.kube.manifest import Key, Obj, annotations_of, dig, labels_of
 from hanse.kube.patches.differences import digest
-from hanse.propagation.comparison import DELETED, Absent, Kept, Present, Released, Removal, Wanted
+from hanse.propagation.comparison import Absent, Kept, Present, Released, Wanted
 from hanse.propagation.intent import Ref
+from hanse.propagation.removal import DELETED, Removal
 
 # A cluster's answer is about where and how a copy is; what is in it, a Secret's data say, is not sent back.
 _UNTOLD = ("data", "stringData", "binaryData")

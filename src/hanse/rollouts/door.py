@@ -7,7 +7,7 @@ there is of it goes nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hanse.api.clusters import words_of
@@ -209,6 +209,10 @@ class RolloutDoor:
     def needs(self, _source: Obj) -> Needs:
         """Say that a release has all that it names, or that its user sees to it."""
         return NO_NEEDS
+
+    def parting(self, source: Obj, waiting_for: Collection[str]) -> Obj:
+        """Return the object given: nothing in it depends on who has yet to let it go."""
+        return source
 
     def reported(self, source: Obj, report: Report, now: str) -> Obj:
         """Leave pieces as they are: their release's targets say how it went."""

@@ -84,8 +84,8 @@ async def _simulate(endpoint: Endpoint, settings: ClusterSettings, *, nodes_only
 
 
 async def _serve_nodes(cluster: SimulatedCluster, client: Client, runtime: SystemRuntime) -> None:
-    """Run a cluster's nodes behind a listener from which the API server fetches logs and metrics."""
-    answers = NodeAnswers(cluster.pod_logs, cluster.pod_metrics, cluster.node_metrics)
+    """Run a cluster's nodes behind a listener from which the API server fetches logs and metrics, and runs commands."""
+    answers = NodeAnswers(cluster.pod_logs, cluster.run_in_pod, cluster.pod_metrics, cluster.node_metrics)
     with TemporaryDirectory(prefix="hanse-nodes-") as folder:
         credentials = CertificateAuthority.open(Path(folder), runtime=runtime).serving(runtime=runtime)
         server = await NodeServer.open(answers, credentials)

@@ -141,9 +141,11 @@ class RealCluster:
         """Start a process that accompanies the cluster and ends with it; return its pid."""
         return self.processes.start(name, argv)
 
-    def start_nodes(self, *, index: int = 0, region: str = "", zone: str = "", load_balancers: str = "ip") -> None:
+    def start_nodes(
+        self, *, index: int = 0, region: str = "", zone: str = "", load_balancers: str = "ip", nodes: int = 3
+    ) -> None:
         """Give the cluster simulated nodes on which its pods run; clusters of one test need different indexes."""
-        simulator = [sys.executable, "-m", "hanse.simulator", "--nodes-only"]
+        simulator = [sys.executable, "-m", "hanse.simulator", "--nodes-only", f"--nodes={nodes}"]
         place = [f"--index={index}", f"--region={region}", f"--zone={zone}", f"--load-balancers={load_balancers}"]
         self.run("nodes", [*simulator, "--kubeconfig", str(self.kubeconfig), "--name", self.name, *place])
         self._await("nodes", self._has_ready_node)

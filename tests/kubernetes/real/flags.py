@@ -83,6 +83,8 @@ def apiserver_flags(layout: Layout) -> list[str]:
             "tls-cert-file": layout.file("serving.crt"),
             "tls-private-key-file": layout.file("serving.key"),
             "client-ca-file": layout.file("ca.crt"),
+            "kubelet-client-certificate": layout.file("kubelet-client.crt"),
+            "kubelet-client-key": layout.file("kubelet-client.key"),
             "token-auth-file": layout.file("tokens.csv"),
             "authorization-mode": "Node,RBAC",
             "service-account-issuer": "https://kubernetes.default.svc.cluster.local",

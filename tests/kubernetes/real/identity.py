@@ -17,6 +17,7 @@ def write_identity(layout: Layout, name: str) -> str:
     """Write all key material of a cluster into its folder; return the administrator's token."""
     authority = Authority(f"{name}-ca")
     ca, serving = authority.credential, authority.serving(_SERVER_NAMES)
+    kubelets = authority.client("kube-apiserver-kubelet-client", ["system:masters"])
     signing, checking = signing_keys()
     token = secrets.token_hex(16)
     for file, content in {
@@ -24,6 +25,8 @@ def write_identity(layout: Layout, name: str) -> str:
         "ca.key": ca.key,
         "serving.crt": serving.certificate,
         "serving.key": serving.key,
+        "kubelet-client.crt": kubelets.certificate,
+        "kubelet-client.key": kubelets.key,
         "service-accounts.key": signing,
         "service-accounts.pub": checking,
         "tokens.csv": f'{token},admin,admin,"system:masters"\n'.encode(),

@@ -155,6 +155,18 @@ def test_a_costly_rule_that_was_accepted_before_is_not_held_against_its_schema()
     assert not rule_problems(schema, "$", settled=True)
 
 
+def test_what_was_found_once_is_found_again_until_the_schema_changes() -> None:
+    schema: Obj = {"type": "object", "x-kubernetes-validations": [{"rule": "self.missing > 1"}]}
+    found = rule_problems(schema, "$")
+    again = rule_problems(schema, "$")
+    again.clear()
+
+    assert found
+    assert rule_problems(schema, "$") == found
+    schema["x-kubernetes-validations"][0]["rule"] = "true"
+    assert rule_problems(schema, "$") == []
+
+
 @pytest.mark.parametrize("place", ["allOf", "anyOf", "oneOf", "not"])
 def test_rules_in_a_branch_are_refused(place: str) -> None:
     branch = {"properties": {"spec": {"x-kubernetes-validations": [{"rule": "true"}]}}}

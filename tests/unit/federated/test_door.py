@@ -13,10 +13,11 @@ from hanse.kube.manifest import Key, dig, key_of
 from hanse.kube.packing import pack
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, REPLICASETS, Resource
 from hanse.placement.planner import Preference, Preferences
-from hanse.propagation.comparison import Present, Removal
+from hanse.propagation.comparison import Present
 from hanse.propagation.door import Affected, Farewell
 from hanse.propagation.intent import Intent, Problem, Ref
 from hanse.propagation.planning import Observation, plan
+from hanse.propagation.removal import Removal
 from tests.unit.federated.cases import DEPLOYMENT, federated, in_clusters, override, part, preference
 
 NGINX_SET = {

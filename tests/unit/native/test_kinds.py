@@ -39,6 +39,8 @@ def obj(kind, name="x", namespace="default", annotations=None, owner=None, **fie
         (obj("PriorityClass", "urgent", namespace=""), True),
         (obj("PriorityClass", "system-node-critical", namespace=""), False),
         (obj("Job", owner=("batch/v1", "CronJob")), False),
+        (obj("Job", spec={"managedBy": "pods.hanse.dev/whole-job"}), False),
+        (obj("Job", spec={"managedBy": "kueue.x-k8s.io/multikueue"}), True),
         (obj("ReplicaSet", owner=("apps/v1", "Deployment")), False),
         (obj("ReplicaSet"), True),
         (obj("PersistentVolumeClaim", owner=("apps/v1", "StatefulSet")), False),

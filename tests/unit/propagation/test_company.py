@@ -194,8 +194,11 @@ def test_an_index_calls_only_for_what_follows_and_only_at_news():
     assert heard.take() == ([str(SETTINGS), str(API), str(WEB)], [])
     index.stands(WEB, WEB_IN_A)
     index.stands(WEB, WEB_IN_A)
-    assert heard.take() == ([str(SETTINGS)], [])
     assert set(index.users_of(SETTINGS, Follows.ASKED)) == {User(WEB, True, WEB_IN_A), User(API, False)}
+    # Before everybody has told where he stands nothing can be decided.
+    assert heard.take() == ([], [])
+    index.stands(API, WEB_IN_A)
+    assert heard.take() == ([str(SETTINGS)], [])
 
     # Nobody asks any more: it goes its own way, and nobody's stand is kept.
     index.note(WEB, NAMES_ONLY)
@@ -206,6 +209,51 @@ def test_an_index_calls_only_for_what_follows_and_only_at_news():
     index.forget(WEB)
     index.forget(API)
     assert index.users_of(SETTINGS, Follows.ALWAYS) == []
+
+
+def test_one_more_who_is_where_others_are_is_no_reason_to_decide_again():
+    heard = Heard()
+    index = heard.following
+    index.note(WEB, ASKS)
+    index.stands(WEB, WEB_IN_A)
+    index.decided(SETTINGS, {})
+    heard.take()
+
+    # Until it is known where he stands, what he names may have to go there, and he waits for it.
+    index.note(API, ASKS)
+    assert index.is_undecided(SETTINGS)
+    assert heard.take() == ([str(API)], [])
+    index.waits(API, now=100.0)
+    index.stands(API, WEB_IN_A)
+    assert not index.is_undecided(SETTINGS)
+    assert heard.take() == ([str(API)], [])
+
+    index.stands(API, Stand(frozenset("ab")))
+    assert index.is_undecided(SETTINGS)
+    assert heard.take() == ([str(SETTINGS)], [])
+    index.decided(SETTINGS, {})
+    heard.take()
+
+    # The last who is somewhere takes it with him, and only the last.
+    index.forget(WEB)
+    assert heard.take() == ([], [])
+    index.forget(API)
+    assert heard.take() == ([str(SETTINGS)], [])
+
+
+def test_one_of_whom_a_cluster_does_not_tell_is_news_as_is_one_who_only_names():
+    heard = Heard()
+    index = heard.following
+    index.note(WEB, ASKS)
+    index.stands(WEB, WEB_IN_A)
+    index.decided(SETTINGS, {})
+    heard.take()
+    index.stands(WEB, Stand(frozenset("a"), frozenset("b")))
+    assert heard.take() == ([str(SETTINGS)], [])
+    index.decided(SETTINGS, {})
+    index.note(API, NAMES_ONLY)
+    index.stands(API, WEB_IN_A)
+    assert str(SETTINGS) in heard.take()[0]
 
 
 def test_a_workload_waits_for_what_it_brings_but_not_for_ever():

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from hanse.kube.manifest import Key
 from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, Resource
-from hanse.propagation.comparison import Absent, Kept, Present, Released, Removal
+from hanse.propagation.comparison import Absent, Kept, Present, Released
 from hanse.propagation.intent import Ref
+from hanse.propagation.removal import Removal
 from hanse.propagation.works import (
     Answer,
     answer_of,

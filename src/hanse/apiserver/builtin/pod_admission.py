@@ -23,6 +23,11 @@ def admit(core: Core, obj: Obj) -> None:
     """Add service account, its token, priority and the tolerations that every pod has."""
     _set_priority(core, obj)
     _set_account(core, obj)
+    tolerate_failing_nodes(obj)
+
+
+def tolerate_failing_nodes(obj: Obj) -> None:
+    """Have a pod stay for some minutes on a node that fails, new or changed, unless it says otherwise itself."""
     tolerations = obj["spec"].setdefault("tolerations", [])
     for taint in _EVICTION_TAINTS:
         if not any(_tolerates(one, taint) for one in tolerations):

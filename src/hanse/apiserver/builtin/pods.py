@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hanse.apiserver.builtin.pod_admission import tolerate_failing_nodes
 from hanse.apiserver.builtin.pod_spec import default_pod_spec, pod_spec_problems
 from hanse.apiserver.builtin.strategy import Strategy
 from hanse.apiserver.status import FieldProblem, forbidden_value, invalid_value
@@ -155,12 +156,18 @@ def _frozen(spec: Obj) -> Obj:
     return kept
 
 
+def _prepare_update(new: Obj, _old: Obj) -> None:
+    # An apply that lists tolerations would otherwise take the cluster's own away.
+    tolerate_failing_nodes(new)
+
+
 STRATEGY = Strategy(
     defaults=defaults,
     validate=validate,
     part_rules={"binding": _validate_bound, "ephemeralcontainers": _validate_ephemeral, "resize": _validate_resize},
     narrow={"ephemeralcontainers": _only_ephemeral, "resize": _only_sizes},
     prepare_create=prepare_create,
+    prepare_update=_prepare_update,
     counts_generation=True,
     selectable={
         "spec.nodeName": lambda obj: str(dig(obj, "spec", "nodeName", default="")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -48,20 +49,27 @@ def rule_problems(openapi: Obj, field: str, *, settled: bool = False) -> list[Fi
 
     A schema that is `settled` was accepted before: none of its rules is too costly by itself any more.
     """
-    if not _is_ruled(openapi):
-        return []
+    written = orjson.dumps(openapi)
+    return list(_problems_of(written, field, settled=settled)) if _NEEDLE in written else []
+
+
+# A definition is checked on every write, its status included, and by each server that a process embeds: compiling the
+# same rules again is most of what that costs.
+@lru_cache(maxsize=64)
+def _problems_of(written: bytes, field: str, *, settled: bool) -> tuple[FieldProblem, ...]:
+    openapi = orjson.loads(written)
     places = list(_places(_Place(schema_from_crd(openapi), field, root=True), openapi))
     problems = [problem for place in places for problem in _form_problems(place.schema, place.field)]
     problems += _nested_problems(openapi, field)
     if problems:
-        return problems
+        return tuple(problems)
     costs = CostChecks(settled)
     try:
         problems = [problem for place in places for problem in _meaning_problems(place, costs)]
     except EngineMissing as error:
-        return [forbidden_value(field, str(error))]
+        return (forbidden_value(field, str(error)),)
     problems += costs.total_problems(field)
-    return problems or list(_default_problems(_Place(schema_from_crd(openapi), field, root=True), openapi))
+    return tuple(problems) or tuple(_default_problems(_Place(schema_from_crd(openapi), field, root=True), openapi))
 
 
 def _default_problems(place: _Place, openapi: Obj) -> Iterator[FieldProblem]:

@@ -6,6 +6,7 @@ from hanse.apiserver import admission, status
 from hanse.apiserver.answers import Answer, SessionAnswer, StreamAnswer
 from hanse.apiserver.authorization import Attributes, authorize, forbidden
 from hanse.apiserver.core import Call
+from hanse.apiserver.kubelets import leads_elsewhere, log_from, session_with
 from hanse.apiserver.pod_doors import PodRun
 from hanse.apiserver.streaming.channels import PROTOCOLS, ChannelSession, Wish, run_session
 from hanse.apiserver.streaming.forwarding import CHANNELS, Connection, forward_channels
@@ -24,6 +25,8 @@ async def log(call: Call) -> Answer | StreamAnswer:
     if not dig(pod, "spec", "nodeName"):
         # Nothing has run yet, so nothing was printed.
         return Answer(200, b"", "text/plain")
+    if leads_elsewhere(call, pod):
+        return await log_from(call, pod, container)
     if call.core.pods.logs is None:
         raise status.internal("there is no kubelet that could be asked for logs")
     asked = {**call.options.as_mapping(), "container": container}
@@ -33,10 +36,7 @@ async def log(call: Call) -> Answer | StreamAnswer:
 
 async def execute(call: Call) -> SessionAnswer:
     """Run a command in a container."""
-    answer = await _run(call, call.core.pods.exec, tuple(call.options.all("command")))
-    if not call.options.all("command"):
-        raise status.bad_request("you must specify at least one command for the container")
-    return answer
+    return await _run(call, call.core.pods.exec, tuple(call.options.all("command")))
 
 
 async def attach(call: Call) -> SessionAnswer:
@@ -48,7 +48,10 @@ async def forward(call: Call) -> SessionAnswer:
     """Forward connections to ports of a pod."""
     _check_may_create(call)
     await admission.admit_connection(call)
-    _check_placed(call, _pod(call))
+    pod = _pod(call)
+    _check_placed(call, pod)
+    if leads_elsewhere(call, pod):
+        return await session_with(call, pod, "", (TUNNEL, CHANNELS))
     dial = call.core.pods.dial
     if dial is None:
         raise _no_kubelet(call)
@@ -85,6 +88,10 @@ async def _run(call: Call, run: PodRun | None, command: tuple[str, ...]) -> Sess
     )
     if not (wish.stdin or wish.stdout or wish.stderr):
         raise status.bad_request("you must specify at least 1 of stdin, stdout, stderr")
+    if call.path.subresource == "exec" and not command:
+        raise status.bad_request("you must specify at least one command for the container")
+    if leads_elsewhere(call, pod):
+        return await session_with(call, pod, container, PROTOCOLS)
     if run is None:
         raise _no_kubelet(call)
 

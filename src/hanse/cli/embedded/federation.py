@@ -10,16 +10,26 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from hanse.api.admiralty.keys import DOORS_ANNOTATION, PODS_DOOR
 from hanse.api.clusters import CLUSTERS
 from hanse.api.federation import FEDERATIONS, federation_manifest
 from hanse.api.mcs import MCS_ANNOTATION, TAKES_PART
+from hanse.api.metacontroller.kinds import COMPOSITES_DOOR
 from hanse.api.names import FAULT_ANNOTATION, REGION_LABEL, ZONE_LABEL
 from hanse.cli.authorship import stamp_authors
-from hanse.cli.control_plane import campaign, prepare_host, serve_applications, serve_federated_types
+from hanse.cli.control_plane import (
+    campaign,
+    prepare_host,
+    serve_applications,
+    serve_composites,
+    serve_federated_types,
+)
 from hanse.cli.embedded.breaking import Keeper, play
 from hanse.cli.embedded.checking import run_checkers
+from hanse.cli.embedded.composite_doors import serve_composites_in
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.embedded.kubeconfig import kubeconfig_for
+from hanse.cli.embedded.pod_doors import LOOPBACK, run_pod_doors
 from hanse.cli.embedded.resolving import simulated_resolver
 from hanse.cli.embedded.servers import ADMINISTRATOR, Server
 from hanse.cli.failures import Failure
@@ -129,6 +139,7 @@ class EmbeddedFederation:
         self._runtime = runtime
         self._servers: list[Server] = []
         self._answering = asyncio.Event()
+        self._doors_open = asyncio.Event()
         self.members: dict[str, SimulatedMember] = {}
 
     async def run(self, started: Callable[[EmbeddedFederation], None], progress: Progress) -> None:
@@ -148,6 +159,7 @@ class EmbeddedFederation:
         await prepare_host(host)
         await serve_federated_types(host)
         await serve_applications(host)
+        await serve_composites(host)
         await stamp_authors(host)
         await host.apply(FEDERATIONS, federation_manifest(self._record.name, self._record.domain))
         for settings in self._settings:
@@ -161,6 +173,9 @@ class EmbeddedFederation:
                 tasks.create_task(member.run())
             for member in self.members.values():
                 await join(host, self._joining(member))
+            clients = {name: member.client for name, member in self.members.items()}
+            await serve_composites_in(clients)
+            tasks.create_task(run_pod_doors(host, clients, self._doors_open))
             tasks.create_task(self._clusters.run())
             await self._clusters.wait_synced()
             self._tell_forgotten(progress)
@@ -171,6 +186,7 @@ class EmbeddedFederation:
             progress("waiting for the clusters to be ready")
             await self._wait_ready()
             await self._answering.wait()
+            await self._doors_open.wait()
             self._record = self._record.but(ready=True)
             self._folder.write(self._record)
             started(self)
@@ -183,7 +199,14 @@ class EmbeddedFederation:
         (self._folder.path / "charts").mkdir(exist_ok=True)
         async with ManifestSources(host, charts) as sources:
             while True:
-                await campaign(host, identity, teachings=self._wishes.teachings, resolve=resolve, sources=sources)
+                await campaign(
+                    host,
+                    identity,
+                    teachings=self._wishes.teachings,
+                    resolve=resolve,
+                    sources=sources,
+                    kubelet_host=LOOPBACK,
+                )
 
     async def _answer(self, host: Client, progress: Progress) -> None:
         """Answer for the federation's domain, on the port that it had before where that is free."""
@@ -239,7 +262,8 @@ class EmbeddedFederation:
     def _joining(self, member: SimulatedMember) -> list[dict[str, object]]:
         manifests = joining_manifests(member.settings.name, member.server.endpoint(self._runtime), member.labels())
         # Every door is open on a laptop.
-        manifests[-1]["metadata"]["annotations"] = {MCS_ANNOTATION: TAKES_PART}
+        doors = f"{COMPOSITES_DOOR},{PODS_DOOR}"
+        manifests[-1]["metadata"]["annotations"] = {MCS_ANNOTATION: TAKES_PART, DOORS_ANNOTATION: doors}
         return manifests
 
     def _cluster_changed(self, change: Change) -> None:

@@ -11,6 +11,7 @@ from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.runtime import Runtime
 
 ADMINISTRATOR = Identity("hanse-admin", ("system:masters",))
+_KUBELET_CLIENT = Identity("kube-apiserver-kubelet-client", ("system:masters",))
 STORE = "store.db"
 _ADDRESS = "127.0.0.1"
 
@@ -42,6 +43,7 @@ class Server:
             token_key=authority.token_key(),
             cluster_ips=cluster_ips,
         )
+        api.show_kubelets(*authority.client(_KUBELET_CLIENT, runtime=runtime))
         return cls(name, folder, api, authority)
 
     @property

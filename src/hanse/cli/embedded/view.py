@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hanse.api.admiralty.nodes import is_virtual
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.embedded.kubeconfig import merge_into, users_kubeconfig
 from hanse.cli.embedded.overview import ClusterRow, NodeRow, overview
@@ -102,7 +103,7 @@ class Screen:
 
 
 def node_rows(nodes: list[Obj], pods: list[Obj]) -> tuple[NodeRow, ...]:
-    """Count the pods of each node; those without a node are under the name ""."""
+    """Count the pods of each node; those without a node are under the name "", those that run elsewhere nowhere."""
     ready: dict[str, int] = {}
     total: dict[str, int] = {}
     for pod in pods:
@@ -117,6 +118,7 @@ def node_rows(nodes: list[Obj], pods: list[Obj]) -> tuple[NodeRow, ...]:
             total.get(name_of(node), 0),
         )
         for node in nodes
+        if not is_virtual(node)
     ]
     if total.get(""):
         rows.append(NodeRow("", ready=False, pods_ready=0, pods=total[""]))

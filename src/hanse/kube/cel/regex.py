@@ -35,6 +35,12 @@ class IllegalPattern(ValueError):
     """A pattern that RE2 does not take, in Go's words."""
 
 
+def matches(text: str, pattern: str) -> bool:
+    """Tell whether a pattern matches anywhere in a text; raises IllegalPattern."""
+    found: bool = _searched("text.matches(pattern)", text, pattern)
+    return found
+
+
 def find(text: str, pattern: str) -> str:
     """Return the first match of a pattern; "" where there is none. Raises IllegalPattern."""
     found: str = _searched("regex.extract(text, pattern).orValue('')", text, pattern)

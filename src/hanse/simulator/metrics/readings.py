@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hanse.api.admiralty.nodes import is_virtual
 from hanse.kube.manifest import Key, Obj, labels_of, name_of, namespace_of
 from hanse.kube.resources import NODES, SERVICES, Resource
 from hanse.kube.runtime import timestamp
@@ -30,19 +31,24 @@ class Readings:
     def pods(self, namespace: str) -> Iterator[Obj]:
         """Yield the PodMetrics of a namespace, or of all where it is "", in the order of their names."""
         loads = self._loads(namespace)
+        elsewhere = {name_of(node) for node in self._nodes.objects() if is_virtual(node)}
         for key in self._pods.cache:
             if namespace and key.namespace != namespace:
                 continue
             pod = self._pods.cache.get(key)
-            uses = container_uses(pod, loads.get(key, 0)) if pod is not None else {}
-            if pod is not None and uses:
+            if pod is None or pod["spec"].get("nodeName") in elsewhere:
+                continue
+            uses = container_uses(pod, loads.get(key, 0))
+            if uses:
                 containers = [{"name": name, "usage": _usage(use)} for name, use in uses.items()]
                 yield {**self._head(POD_METRICS, pod), "containers": containers}
 
     def nodes(self, _namespace: str = "") -> Iterator[Obj]:
-        """Yield the NodeMetrics of all nodes."""
+        """Yield the NodeMetrics of all nodes on which anything can run."""
         loads = self._loads("")
         for node in self._nodes.objects():
+            if is_virtual(node):
+                continue
             pods = [(facts.key, self._pods.cache.get(facts.key)) for facts in self._pods.on_node(name_of(node))]
             uses = [
                 use for key, pod in pods if pod is not None for use in container_uses(pod, loads.get(key, 0)).values()

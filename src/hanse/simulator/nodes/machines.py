@@ -16,6 +16,8 @@ REGION = "topology.kubernetes.io/region"
 HOSTNAME = "kubernetes.io/hostname"
 KUBELET_VERSION = "v1.36.3"
 
+# API servers from 1.36 on pass WebSockets through to a node that says this, and speak SPDY to others.
+_FEATURES = ["ExtendWebSocketsToKubelet"]
 _HEALTHY = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -67,7 +69,8 @@ def node_manifest(machine: Machine, now: str) -> Obj:
             "annotations": {"node.alpha.kubernetes.io/ttl": "0"},
         },
         "spec": {},
-        "status": node_status(machine, {}, now),
+        # Said once, where somebody listens: an API server that does not know the field leaves it out.
+        "status": node_status(machine, {}, now) | ({"declaredFeatures": _FEATURES} if machine.kubelet_port else {}),
     }
 
 

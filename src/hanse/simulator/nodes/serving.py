@@ -1,4 +1,4 @@
-"""What the nodes of a real API server's cluster serve: logs, as a kubelet does, and metrics.k8s.io by aggregation.
+"""What the nodes of a real API server's cluster serve: logs and exec, as a kubelet does, and metrics.k8s.io.
 
 One TLS listener on loopback stands for all kubelets and for the metrics server. It asks nobody who they are: what it
 tells is made up, and only this machine can ask.
@@ -7,6 +7,7 @@ tells is made up, and only this machine can ask.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,10 @@ import orjson
 from aiohttp import web
 
 from hanse.apiserver.credentials import ServingCredentials
+from hanse.apiserver.pod_doors import PodRun
+from hanse.apiserver.streaming.channels import PROTOCOLS, ChannelSession, Wish, run_session
+from hanse.apiserver.streaming.messages import Messages
+from hanse.apiserver.streaming.websocket import hold_session
 from hanse.kube.errors import ApiError
 from hanse.kube.manifest import Obj, labels_of, name_of
 from hanse.kube.resources import Resource
@@ -21,6 +26,7 @@ from hanse.kube.selectors import LabelSelector
 from hanse.simulator.metrics.readings import NODE_METRICS, POD_METRICS
 
 ADDRESS = "127.0.0.1"
+_STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
 
 Logs = Callable[[str, str, Mapping[str, str]], Awaitable[bytes | AsyncIterator[bytes]]]
 Metrics = Callable[[str], Iterable[Obj]]
@@ -31,6 +37,7 @@ class NodeAnswers:
     """The functions that answer for a cluster's nodes."""
 
     logs: Logs
+    run: PodRun
     pod_metrics: Metrics
     node_metrics: Metrics
 
@@ -49,7 +56,10 @@ class NodeServer:
         """Listen on a free port of the loopback interface."""
         made = cls(answers)
         loop = asyncio.get_running_loop()
-        made._server = await loop.create_server(made._handler, ADDRESS, 0, ssl=credentials.tls_context())
+        tls = credentials.tls_context()
+        # An API server shows a certificate of its own cluster's authority, which nobody here knows.
+        tls.verify_mode = ssl.CERT_NONE
+        made._server = await loop.create_server(made._handler, ADDRESS, 0, ssl=tls)
         made.port = int(made._server.sockets[0].getsockname()[1])
         return made
 
@@ -64,6 +74,8 @@ class NodeServer:
             match request.path.strip("/").split("/"):
                 case ["containerLogs", namespace, pod, container]:
                     return await self._log(request, namespace, pod, container)
+                case ["exec", namespace, pod, container]:
+                    return await self._exec(request, _wish(request, namespace, pod, container))
                 case ["apis", "metrics.k8s.io", "v1beta1", *rest]:
                     return _json(self._metrics(rest, request.query))
                 case ["apis", "metrics.k8s.io"]:
@@ -84,6 +96,12 @@ class NodeServer:
         await response.write_eof()
         return response
 
+    async def _exec(self, request: web.BaseRequest, wish: Wish) -> web.StreamResponse:
+        async def converse(_protocol: str, messages: Messages) -> None:
+            await run_session(ChannelSession(wish, messages), self._answers.run)
+
+        return await hold_session(request, PROTOCOLS, converse)
+
     def _metrics(self, rest: list[str], query: Mapping[str, str]) -> Obj:
         match rest:
             case []:
@@ -95,6 +113,12 @@ class NodeServer:
             case ["namespaces", namespace, "pods", *name]:
                 return _answer(POD_METRICS, self._answers.pod_metrics(namespace), name, query)
         raise ApiError(404, "NotFound", "the server could not find the requested resource")
+
+
+def _wish(request: web.BaseRequest, namespace: str, pod: str, container: str) -> Wish:
+    """Read what is to be run, in the words in which API servers ask kubelets."""
+    streams = {name: request.query.get(word) == "1" for name, word in _STREAMS.items()}
+    return Wish(namespace, pod, container, tuple(request.query.getall("command", [])), **streams)
 
 
 def _answer(resource: Resource, found: Iterable[Obj], name: list[str], query: Mapping[str, str]) -> Obj:

@@ -50,7 +50,8 @@ class Jobs:
     async def _reconcile(self, key: Key) -> float | None:
         job = self._cache.get(key)
         if job is not None and dig(job, "spec", "managedBy") not in (None, _OUR_NAME):
-            return None
+            # Whoever runs it, its time is over when it says so.
+            return await self._expire(job) if is_finished(job) else None
         await self._release_strays(key, job)
         if job is None:
             return None

@@ -27,7 +27,7 @@ from hanse.services.health.view import HealthView
 from hanse.services.presence import FederatedService, Port, Presence
 from hanse.simulator.virtual_time import run_virtually
 from tests.simulation.agents import agent_identity
-from tests.simulation.seeds import quietly
+from tests.simulation.playing import quietly
 
 WEB = Key("shop", "web")
 ADMINISTRATOR = Identity("admin", ("system:masters",))

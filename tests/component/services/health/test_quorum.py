@@ -13,7 +13,7 @@ from hanse.services.health.attendance import SILENCE_SECONDS
 from hanse.services.health.standing import State
 from hanse.simulator.virtual_time import run_virtually
 from tests.simulation.health_world import HealthWorld, Temper
-from tests.simulation.seeds import quietly
+from tests.simulation.playing import quietly
 
 WEB = Key("shop", "web0")
 TERMS = HealthSettings(interval_seconds=1.0, timeout_seconds=0.5)

@@ -1,0 +1,193 @@
+"""Carries out what was planned for the children of one parent, and tells what could not be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from hanse.api.metacontroller.kinds import LAST_APPLIED_ANNOTATION
+from hanse.composite.applying import Mark, dry_run_difference, mark, updated, without_memory
+from hanse.composite.children import ChildId
+from hanse.composite.claiming import is_controlled_by
+from hanse.composite.merging import MergeProblem
+from hanse.composite.planning import Action, Apply, Create, Delete, Plan, Recreate, Try, Update
+from hanse.composite.preparing import Child
+from hanse.composite.settling import Settling
+from hanse.kube.cache import Cache
+from hanse.kube.client import Client, PatchType, WriteOptions
+from hanse.kube.errors import AlreadyExists, ApiError, BadRequest, Conflict, Forbidden, Invalid, NotFound
+from hanse.kube.manifest import Obj, dig, uid_of
+from hanse.kube.patches.differences import Difference, differences
+from hanse.kube.resources import Resource
+
+_DRY_RUN = WriteOptions(dry_run=True)
+_FORGET = [{"op": "remove", "path": f"/metadata/annotations/{LAST_APPLIED_ANNOTATION.replace('/', '~1')}"}]
+# What nobody asked for, and changes with every write.
+_NOT_ASKED_FOR = ("status", "metadata.resourceVersion", "metadata.generation", "metadata.managedFields")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a plan: the sentences of what failed, and the children that the server would not take."""
+
+    problems: list[str] = field(default_factory=list)
+    refused: set[ChildId] = field(default_factory=set)
+
+    def add(self, other: Outcome) -> None:
+        """Take in what came of another plan."""
+        self.problems += other.problems
+        self.refused |= other.refused
+
+
+class NameTaken(Exception):
+    """An object that is not the parent's has the name of a child; nobody tells when it goes, so it is looked for."""
+
+
+class Hands:
+    """Writes children in one cluster."""
+
+    def __init__(
+        self, client: Client, caches: Mapping[Resource, Cache], settling: Settling, *, server_side: bool
+    ) -> None:
+        self._client = client
+        self._caches = caches
+        self._settling = settling
+        self._marks: dict[str, dict[ChildId, Mark]] = {}
+        self._server_side = server_side
+
+    def marks(self, parent: Obj) -> Mapping[ChildId, Mark] | None:
+        """Return what was applied for a parent; None where children are merged."""
+        return self._marks.setdefault(uid_of(parent), {}) if self._server_side else None
+
+    def forget(self, uid: str) -> None:
+        """A parent is gone."""
+        self._marks.pop(uid, None)
+        self._settling.forget(uid)
+
+    async def carry_out(self, parent: Obj, observed: Mapping[ChildId, Obj], plan: Plan) -> Outcome:
+        """Do what was planned, one child after the other; what fails for one keeps no other waiting."""
+        outcome = Outcome([problem.sentence for problem in plan.problems])
+        for action in plan.actions:
+            try:
+                await self._do(parent, action)
+            except (Conflict, NotFound):
+                # Somebody was faster: what they did comes by the watch, and is looked at then.
+                continue
+            except (ApiError, NameTaken) as error:
+                child = action.id if isinstance(action, Delete) else action.child.id
+                outcome.refused.add(child)
+                outcome.problems.append(f"{child}: {error}")
+            else:
+                self._remember(parent, observed, action)
+        return outcome
+
+    async def _do(self, parent: Obj, action: Action) -> None:
+        match action:
+            case Create(child, body):
+                await self._create(parent, child, body)
+            case Update(child, body, _):
+                self._caches[child.resource].remember(await self._client.update(child.resource, body))
+            case Apply():
+                await self._apply(parent, action)
+            case Try():
+                await self._try(parent, action)
+            case Recreate(child, uid):
+                await self._delete(child.id, child.resource, uid)
+            case Delete(child_id, resource, uid):
+                await self._delete(child_id, resource, uid)
+
+    async def _create(self, parent: Obj, child: Child, body: Obj) -> None:
+        """Make a child; one that is there already is let be until it is seen, and what took its name is told of."""
+        if self._server_side:
+            # Only what was applied goes when it is left out, so that even the first write is an apply.
+            if (found := await self._client.find(child.resource, child.id.name, child.id.namespace)) is not None:
+                _require_child(parent, found)
+                return
+            created = await self._client.apply(child.resource, body)
+        else:
+            try:
+                created = await self._client.create(child.resource, body)
+            except AlreadyExists:
+                _require_child(parent, await self._client.get(child.resource, child.id.name, child.id.namespace))
+                return
+        self._note(parent, child, created)
+        generation = dig(parent, "metadata", "generation", default=0)
+        self._settling.made(uid_of(parent), generation, str(child.id), self._client.runtime.now())
+        self._caches[child.resource].remember(created)
+
+    async def _apply(self, parent: Obj, action: Apply) -> None:
+        child, resource = action.child, action.child.resource
+        if action.forgets:
+            await self._client.patch(resource, child.id.name, _FORGET, child.id.namespace, patch_type=PatchType.JSON)
+        answer = await self._client.apply(resource, _of_same(action.body, action.live))
+        self._note(parent, child, answer)
+        self._caches[resource].remember(answer)
+
+    async def _try(self, parent: Obj, action: Try) -> None:
+        """Ask whether a child would change; one that the server would not change so is kept."""
+        child, live = action.child, action.live
+        try:
+            answer = await self._client.apply(child.resource, _of_same(action.body, live), options=_DRY_RUN)
+        except (BadRequest, Forbidden):
+            return
+        except Invalid:
+            # Fields that may not change are what children are recreated for.
+            await self._require_valid(child.resource, action.body)
+            differs: bool | str = True
+        else:
+            differs = dry_run_difference(live, answer)
+        if differs is True:
+            await self._delete(child.id, child.resource, uid_of(live))
+        elif differs is False:
+            self._note(parent, child, live)
+
+    async def _require_valid(self, resource: Resource, body: Obj) -> None:
+        """See that a new child would be taken, since the old one goes for it; raises ApiError."""
+        try:
+            await self._client.create(resource, body, options=_DRY_RUN)
+        except AlreadyExists:
+            # Servers look at a new object first, and only then for another one of its name.
+            return
+
+    async def _delete(self, child: ChildId, resource: Resource, uid: str) -> None:
+        await self._client.delete(resource, child.name, child.namespace, uid=uid)
+
+    def _note(self, parent: Obj, child: Child, live: Obj) -> None:
+        if self._server_side:
+            self._marks.setdefault(uid_of(parent), {})[child.id] = mark(child.manifest, live)
+
+    def _remember(self, parent: Obj, observed: Mapping[ChildId, Obj], action: Action) -> None:
+        """Have a hook noticed that has the same fields written again and again."""
+        if isinstance(action, Create | Delete | Try):
+            return
+        child = action.child
+        live = observed[child.id]
+        self._settling.wrote(
+            uid_of(parent),
+            dig(parent, "metadata", "generation", default=0),
+            str(child.id),
+            _written(live, child.manifest),
+            self._client.runtime.now(),
+        )
+
+
+def _written(live: Obj, desired: Obj) -> Iterator[Difference]:
+    try:
+        after = updated(live, desired)
+    except MergeProblem:
+        return
+    for change in differences(without_memory(live), without_memory(after or live)):
+        if not change.path.startswith(_NOT_ASKED_FOR):
+            yield change
+
+
+def _of_same(body: Obj, live: Obj) -> Obj:
+    """Have an apply meant for this very object, and for none that took its name since."""
+    return {**body, "metadata": {**body["metadata"], "uid": uid_of(live)}}
+
+
+def _require_child(parent: Obj, found: Obj) -> None:
+    if not is_controlled_by(found, parent):
+        raise NameTaken(
+            "an object of that name exists that is not this parent's: delete it, or name the child otherwise"
+        )

@@ -1,0 +1,29 @@
+"""Runs one lambda controller that no cluster stores, as people do who write one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hanse.api.metacontroller.kinds import CONTROLLER_REVISIONS
+from hanse.composite.hosting.opened import open_hooks
+from hanse.composite.hosting.place import Place, find_kind, find_kinds
+from hanse.composite.hosting.server import hosted_controller, require_status
+from hanse.composite.spec import ControllerSpec, KindRef
+from hanse.kube.manifest import Obj
+
+
+async def run_alone(controller: Obj, spec: ControllerSpec, place: Place, started: Callable[[], None]) -> None:
+    """Run a controller until cancelled; `started` is called once nothing stands in its way.
+
+    Raises UnknownKind, NotServed, HookFailed and HookUnusable, each before anything was written.
+    """
+    kinds = await find_kinds(place.client, spec)
+    require_status(spec, kinds)
+    if spec.rolls:
+        await find_kind(place.client, KindRef(CONTROLLER_REVISIONS.api_version, CONTROLLER_REVISIONS.plural))
+    hooks = await open_hooks(spec.hooks, place.open_hook)
+    try:
+        started()
+        await hosted_controller(controller, spec, kinds, hooks, place).run()
+    finally:
+        await hooks.close()

@@ -1,0 +1,1 @@
+"""What a cluster is given for pods that run elsewhere: kinds, rights, an admission server, targets."""

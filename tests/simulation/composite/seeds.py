@@ -1,0 +1,28 @@
+"""Plays random worlds of lambda controllers: `python -m tests.simulation.composite.seeds --seed 17` tells of one.
+
+A seed that breaks a promise is named with the command that plays it again.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.simulation.composite.random_history import STEPS, Outcome, play
+from tests.simulation.playing import complaint_of, play_seeds, quietly
+
+_MODULE = "tests.simulation.composite.seeds"
+
+
+def complaint(outcome: Outcome) -> str:
+    """Say what a seed broke, what had happened until then, and how to see it again."""
+    return complaint_of(_MODULE, outcome)
+
+
+def play_quietly(seed: int, steps: int = STEPS) -> Outcome:
+    """Play a seed without the control plane's own log."""
+    with quietly():
+        return play(seed, steps)
+
+
+if __name__ == "__main__":
+    sys.exit(play_seeds(_MODULE, __doc__, play_quietly))
