@@ -39,9 +39,13 @@ from hanse.pods.admission.reserved import PREFIXES, USER_KEYS
 _API_VERSION = "admissionregistration.k8s.io/v1"
 _MASTERS = "system:masters"
 _CREATES = "request.operation == 'CREATE'"
+_NOT_STATUS = "(!has(request.subResource) || request.subResource != 'status')"
 _IS_WHOLE = f"has(object.spec.managedBy) && object.spec.managedBy == '{JOB_MANAGER}'"
 _POD_PARTS = ["pods", "pods/status", "pods/ephemeralcontainers", "pods/resize"]
 _ANNOTATIONS, _LABELS = "metadata.annotations", "metadata.labels"
+
+# What has to hold, as CEL, and the sentence for whoever breaks it.
+_Check = tuple[str, str]
 
 HANSE_ALONE = (
     "nobody but Hanse writes the labels and annotations of multicluster.admiralty.io/ and pods.hanse.dev/ here"
@@ -72,43 +76,41 @@ def pod_policies(own: Sequence[str] = ()) -> list[Obj]:
         *_policy(
             "placeholders.pods.hanse.dev",
             [_rule("", _POD_PARTS, "UPDATE")],
-            [*kept, _same_gate()],
-            unless=own,
+            [*_others(own, [*kept, _same_gate()]), _same_author(), (_same(_ANNOTATIONS, MANIFEST), SAME_MANIFEST)],
             label=HAS_FINALIZER,
         ),
         *_policy(
             "new-placeholders.pods.hanse.dev",
             [_rule("", ["pods"], "CREATE")],
-            [(f"!({_carries_any()}) || ({_has('object', _ANNOTATIONS, ELECT)} && {_enabled()})", ONLY_ELECTED)],
-            unless=own,
+            _others(own, [(f"!({_carries_any()}) || ({_is_elected()} && !{_in_system()})", ONLY_ELECTED)]),
+            enabled=True,
+        ),
+        *_policy(
+            "no-placeholders.pods.hanse.dev",
+            [_rule("", ["pods"], "CREATE")],
+            _others(own, [(f"!({_carries_any()})", ONLY_ELECTED)]),
+            enabled=False,
         ),
         *_policy(
             "bindings.pods.hanse.dev",
             [_rule("", ["bindings", "pods/binding"], "CREATE")],
-            [(f"!({_carries_keys()})", HANSE_ALONE)],
-            unless=own,
+            _others(own, [(f"!({_carries_keys()})", HANSE_ALONE)]),
         ),
         *_policy(
             "whole-jobs.pods.hanse.dev",
             [_rule("batch", ["jobs", "jobs/status"], "CREATE", "UPDATE")],
             [
-                (f"!({_CREATES}) || ({_enabled()})", ONLY_ENABLED),
-                *((f"{_CREATES} || ({rule})", why) for rule, why in kept),
+                *_others(own, [(f"!({_CREATES} && {_in_system()})", ONLY_ENABLED), *_on_update(kept)]),
+                *_on_update([_same_author()]),
             ],
-            unless=own,
             only=_IS_WHOLE,
         ),
         *_policy(
-            "authors.pods.hanse.dev",
-            [_rule("", _POD_PARTS, "UPDATE")],
-            [_same_author(), (_same(_ANNOTATIONS, MANIFEST), SAME_MANIFEST)],
-            label=HAS_FINALIZER,
-        ),
-        *_policy(
-            "job-authors.pods.hanse.dev",
-            [_rule("batch", ["jobs", "jobs/status"], "UPDATE")],
-            [_same_author()],
+            "no-whole-jobs.pods.hanse.dev",
+            [_rule("batch", ["jobs"], "CREATE")],
+            _others(own, [("false", ONLY_ENABLED)]),
             only=_IS_WHOLE,
+            enabled=False,
         ),
     ]
 
@@ -116,56 +118,63 @@ def pod_policies(own: Sequence[str] = ()) -> list[Obj]:
 def chaperon_policies(own: Sequence[str] = ()) -> list[Obj]:
     """Return the policies for chaperons and their pods in a target; `own` are users as whom Hanse keeps them there."""
     plural = POD_CHAPERONS.plural
-    status = {**_rule(GROUP, [f"{plural}/status"], "UPDATE"), "apiVersions": [VERSION]}
-    whole = {**status, "resources": [plural, f"{plural}/status"]}
+    whole = {**_rule(GROUP, [plural, f"{plural}/status"], "UPDATE"), "apiVersions": [VERSION]}
     held = f"(has({{0}}.metadata.finalizers) && '{CHAPERON_FINALIZER}' in {{0}}.metadata.finalizers)"
     released = f"!{held.format('oldObject')} || {held.format('object')}"
     parents = [_once(_LABELS, key) for key in (PARENT_UID, PARENT_CLUSTER)]
     parents += [_once(_ANNOTATIONS, key) for key in (PARENT_NAMESPACE, PARENT_NAME)]
+    kept = [(_NOT_STATUS, HANSE_STATUS), (released, HANSE_RELEASE)]
     return [
-        *_policy("chaperon-status.pods.hanse.dev", [status], [("false", HANSE_STATUS)], unless=own),
-        *_policy("chaperons.pods.hanse.dev", [whole], [(released, HANSE_RELEASE)], unless=own),
-        *_policy("chaperon-parents.pods.hanse.dev", [whole], [(" && ".join(parents), SAME_PARENT)]),
+        *_policy("chaperons.pods.hanse.dev", [whole], [*_others(own, kept), (" && ".join(parents), SAME_PARENT)]),
         *_policy(
             "delegates.pods.hanse.dev",
             [_rule("", _POD_PARTS, "UPDATE")],
-            [_same_keys(), _same_finalizers()],
-            unless=own,
+            _others(own, [_same_keys(), _same_finalizers()]),
             label=PARENT_UID,
         ),
         *_policy(
             "new-delegates.pods.hanse.dev",
             [_rule("", ["pods"], "CREATE")],
-            [("false", HANSE_DELEGATES)],
-            unless=own,
+            _others(own, [("false", HANSE_DELEGATES)]),
             label=PARENT_UID,
         ),
     ]
 
 
+def _others(own: Sequence[str], rules: Iterable[_Check]) -> list[_Check]:
+    """Return rules that bind everybody but Hanse, which also writes as the users `own`."""
+    return [(f"{_is_hanse(own)} || ({rule})", why) for rule, why in rules]
+
+
+def _on_update(rules: Iterable[_Check]) -> list[_Check]:
+    return [(f"{_CREATES} || ({rule})", why) for rule, why in rules]
+
+
 def _policy(
     name: str,
     rules: list[Obj],
-    validations: Iterable[tuple[str, str]],
+    validations: Sequence[_Check],
     *,
-    unless: Sequence[str] | None = None,
     only: str = "",
     label: str = "",
+    enabled: bool | None = None,
 ) -> list[Obj]:
-    """Write a policy and what puts it into force; `unless` are users whom it does not bind, None binds everybody.
+    """Write a policy and what puts it into force.
 
-    It is about objects for which `only` holds, and that have or had the `label`.
+    It is about objects for which `only` holds, that have or had the `label`, in namespaces whose pods may (`enabled`)
+    or may not run elsewhere; None stands for both.
+
+    An API server takes an object apart anew for each step of a policy, which for a pod is most of what a policy costs,
+    and it does so four times unless a match condition ends it. So the first question is whether anything is wrong.
     """
-    conditions = [{"name": "not-hanse", "expression": f"!({_is_hanse(unless)})"}] if unless is not None else []
-    if only:
-        conditions.append({"name": "ours", "expression": only})
+    right = " && ".join(f"({rule})" for rule, _ in validations)
+    conditions = [{"name": "ours", "expression": only}] if only else []
     spec: Obj = {
         "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": rules, **_labelled(label)},
+        "matchConstraints": {"resourceRules": rules, **_labelled(label), **_within(enabled)},
+        "matchConditions": [*conditions, {"name": "something-is-wrong", "expression": f"!({right})"}],
         "validations": [{"expression": rule, "message": why, "reason": "Forbidden"} for rule, why in validations],
     }
-    if conditions:
-        spec["matchConditions"] = conditions
     binding = {"policyName": name, "validationActions": ["Deny"]}
     return [
         _written("ValidatingAdmissionPolicy", name, spec),
@@ -175,6 +184,13 @@ def _policy(
 
 def _labelled(label: str) -> Obj:
     return {"objectSelector": {"matchExpressions": [{"key": label, "operator": "Exists"}]}} if label else {}
+
+
+def _within(enabled: bool | None) -> Obj:
+    if enabled is None:
+        return {}
+    term = {"key": NAMESPACE_LABEL, "operator": "In" if enabled else "NotIn", "values": [ENABLED]}
+    return {"namespaceSelector": {"matchExpressions": [term]}}
 
 
 def _written(kind: str, name: str, spec: Obj) -> Obj:
@@ -188,8 +204,8 @@ def _rule(group: str, resources: list[str], *operations: str) -> Obj:
 def _is_hanse(own: Sequence[str]) -> str:
     groups = _texts([_MASTERS, f"system:serviceaccounts:{SYSTEM_NAMESPACE}"])
     return (
-        f"request.userInfo.username in {_texts(own)} || "
-        f"(has(request.userInfo.groups) && request.userInfo.groups.exists(group, group in {groups}))"
+        f"(request.userInfo.username in {_texts(own)} || "
+        f"(has(request.userInfo.groups) && request.userInfo.groups.exists(group, group in {groups})))"
     )
 
 
@@ -245,15 +261,14 @@ def _carries_any() -> str:
     return f"{_carries_keys()} || {finalizers}.exists(name, {ours}) || {_gated('object')}"
 
 
-def _enabled() -> str:
-    """Return the expression for whether the admission server is asked about what is in the request's namespace."""
-    labels = "namespaceObject.metadata.labels"
+def _is_elected() -> str:
+    return _has("object", _ANNOTATIONS, ELECT)
+
+
+def _in_system() -> str:
+    """Return the expression for whether the admission server is never asked about the request's namespace."""
     within = " || ".join(f"request.namespace.startsWith({_text(prefix)})" for prefix in SYSTEM_PREFIXES)
-    return (
-        f"has({labels}) && {_text(NAMESPACE_LABEL)} in {labels} && "
-        f"{labels}[{_text(NAMESPACE_LABEL)}] == {_text(ENABLED)} && !({within} || "
-        f"request.namespace in {_texts(SYSTEM_NAMESPACES)})"
-    )
+    return f"({within} || request.namespace in {_texts(SYSTEM_NAMESPACES)})"
 
 
 def _same_author() -> tuple[str, str]:
