@@ -29,6 +29,7 @@ from hanse.pods.baggage.door import BaggageDoor
 from hanse.pods.baggage.rerouting import Rerouter
 from hanse.pods.baggage.services import GlobalDoor
 from hanse.pods.chaperons.keeper import ChaperonKeeper
+from hanse.pods.chaperons.makers import Makers
 from hanse.pods.door import PodDoor
 from hanse.pods.jobs.door import JobDoor
 from hanse.pods.kubelet.kubelet import VirtualKubelet
@@ -73,7 +74,8 @@ class PodParts:
         self._registry = registry
         self._access = access
         self._connect = connect
-        self._board = Board()
+        self._makers = Makers()
+        self._board = Board(self._makers)
         self._doors = OpenDoors(registry, PODS_DOOR)
         registry.attach(self._board.serve)
         registry.attach(self._serve)
@@ -103,10 +105,15 @@ class PodParts:
             await asyncio.Event().wait()
             return
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(ChaperonKeeper(member.client).run())
+            tasks.create_task(self._keep(member))
             tasks.create_task(SummaryKeeper(member.client).run())
             tasks.create_task(SenderKeeper(member.client).run())
             tasks.create_task(self._doors.while_open(member.name, lambda: self._send(member)))
+
+    async def _keep(self, member: Member) -> None:
+        keeper = ChaperonKeeper(member.client)
+        with self._makers.at_work(member.name, keeper.word):
+            await keeper.run()
 
     async def _send(self, member: Member) -> None:
         roster = TargetRoster(member.name, member.client, self._registry, self._board, self._connect)

@@ -22,6 +22,7 @@ from hanse.clusters.registry import Registry
 from hanse.kube import Client, Kubeconfig, SystemRuntime
 from hanse.kube.http import HttpTransport
 from hanse.kube.resources import CRDS, SERVICE_ACCOUNTS
+from hanse.pods.chaperons.makers import Makers
 from hanse.pods.senders.keeper import SenderKeeper
 from hanse.pods.sweeping import Sweeper, SweepTerms
 from hanse.pods.targets.board import Board
@@ -101,7 +102,7 @@ async def stage(clusters):
         await home.apply(CRDS, CLUSTER_CRD)
         for name in clusters:
             await asyncio.to_thread(clusters[name].kubectl, "create", "namespace", SYSTEM_NAMESPACE)
-        board, registry = Board(), Registry(home, HttpTransport)
+        board, registry = Board(Makers()), Registry(home, HttpTransport)
         registry.attach(board.serve)
         roster = TargetRoster("home", home, registry, board, HttpTransport)
         sweeper = Sweeper("home", home, roster, terms=SweepTerms(period_seconds=1.0, settled_seconds=1.0))

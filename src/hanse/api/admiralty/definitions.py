@@ -35,7 +35,9 @@ _LONGEST_PATTERN = 1024
 _LONGEST_NAME = 253
 _ADMIRALTY = ("admiralty",)
 _AGE = column("Age", "date", ".metadata.creationTimestamp")
-_ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+# Each is of one writer, who always writes all of it: an API server that keeps account of every field in it does so for
+# nobody, and takes a third longer.
+_WHOLE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-map-type": "atomic"}
 _QUANTITIES = {
     "type": "object",
     "additionalProperties": {
@@ -244,7 +246,7 @@ POD_CHAPERON_CRD = _kind(
     POD_CHAPERONS,
     "chap",
     "The parent of one pod that was sent here from another cluster.",
-    {"spec": _ANYTHING, "fence": _FENCE, "status": _ANYTHING},
+    {"spec": _WHOLE, "fence": _FENCE, "status": _WHOLE},
     [
         column("Phase", "string", ".status.fence.phase"),
         column("Node", "string", ".status.fence.nodeName"),

@@ -64,6 +64,9 @@ PARENT_NAME = f"{PREFIX}parent-name"
 POD_MISSING_SINCE = f"{PREFIX}pod-missing-since"
 # A chaperon's finalizer: its pod has yet to end.
 CHAPERON_FINALIZER = "pods.hanse.dev/pod"
+# On a chaperon, from its creation: the word of the keeper that makes its pod at once; any other waits, as it does for
+# one that was written later (`status.fence.making`).
+MAKER = "pods.hanse.dev/maker"
 # On the pod of a chaperon, if it must not run again once it has ended: the chaperon has yet to write it down.
 UNRECORDED_FINALIZER = "pods.hanse.dev/unrecorded"
 

@@ -24,6 +24,7 @@ from hanse.kube.errors import AlreadyExists, BadRequest, Forbidden, Invalid, Not
 from hanse.kube.manifest import (
     Key,
     Obj,
+    dig,
     finalizers_of,
     is_deleting,
     key_of,
@@ -36,7 +37,7 @@ from hanse.kube.patches.merge_patch import merge_patch_between
 from hanse.kube.resources import PODS
 from hanse.pods.chaperons.attempts import Attempts
 from hanse.pods.chaperons.life import Action, Hold, Make, Mark, Recorded, Release, Report, Scene, Stop, next_step
-from hanse.pods.chaperons.makings import Makings, making_of
+from hanse.pods.chaperons.makings import Makings
 from hanse.pods.chaperons.pods import had_pod, is_own, parent_of
 from hanse.pods.chaperons.signs import Presence, SourceSigns
 from hanse.pods.chaperons.telling import announced, refused
@@ -46,6 +47,8 @@ MANAGER = "hanse-pods"
 _WORKERS = 16
 # Changes of a pod that come together are told together.
 _TOGETHER_SECONDS = 0.05
+# What has only been given a node begins in a moment: both are told in one write.
+_BEGINNING_SECONDS = 0.3
 # How soon a pod is looked at again that the server has and no watch tells of: somebody took its label away.
 _UNWATCHED_SECONDS = 10.0
 
@@ -58,11 +61,13 @@ class ChaperonKeeper:
     """
 
     def __init__(self, client: Client, *, inside: bool = False) -> None:
+        """Whoever runs it may tell others of its `word`."""
         self._client = Client(client.transport, client.runtime, manager=MANAGER)
         self._chaperons = Cache(self._client, POD_CHAPERONS)
         self._pods = Cache(self._client, PODS, labels=PARENT_UID, project=_glimpse)
         self._attempts = Attempts()
         self._makings = Makings(client.runtime)
+        self.word = self._makings.word
         self._signs = SourceSigns(self._client) if inside else None
         self._controller: Controller[Key] = Controller(
             "chaperons", self._reconcile, client.runtime, workers=_WORKERS, owner=lambda key: key.namespace
@@ -93,7 +98,8 @@ class ChaperonKeeper:
 
     def _pod_changed(self, change: Change) -> None:
         if change.key in self._chaperons:
-            self._controller.queue.add_after(change.key, _TOGETHER_SECONDS)
+            pause = _BEGINNING_SECONDS if _begins(change.new) else _TOGETHER_SECONDS
+            self._controller.queue.add_after(change.key, pause)
 
     async def _reconcile(self, key: Key) -> float | None:
         chaperon = self._chaperons.get(key)
@@ -114,7 +120,7 @@ class ChaperonKeeper:
         """Return a chaperon's pod, None where the cluster has none."""
         key = key_of(chaperon)
         pod = self._pods.get(key)
-        if pod is None and (is_deleting(chaperon) or had_pod(chaperon) or making_of(chaperon)):
+        if pod is None and (is_deleting(chaperon) or had_pod(chaperon) or self._makings.may_be_there(chaperon)):
             pod = await self._client.find(PODS, key.name, key.namespace)
         return pod if pod is not None and is_own(pod, chaperon) else None
 
@@ -147,6 +153,7 @@ class ChaperonKeeper:
             return
         if not self._makings.is_own(chaperon):
             chaperon = await self._report(chaperon, announced(chaperon, self._makings.begin()))
+        self._makings.sends(chaperon)
         try:
             self._pods.remember(await self._client.create(PODS, pod))
         except AlreadyExists:
@@ -207,6 +214,12 @@ def _glimpse(pod: Obj) -> Obj:
     seen = without_managed_fields(pod)
     node = (pod.get("spec") or {}).get("nodeName")
     return {**seen, "spec": {"nodeName": node} if node else {}}
+
+
+def _begins(pod: Obj | None) -> bool:
+    if pod is None or is_deleting(pod):
+        return False
+    return bool(dig(pod, "spec", "nodeName")) and dig(pod, "status", "phase") == "Pending"
 
 
 def _foreign(key: Key) -> str:

@@ -2,15 +2,18 @@
 
 Only one keeper gets its word onto a version of a chaperon, so that of two, as during a change of lead, one makes the
 pod. What it sent may arrive after it has died. Whoever finds its word and no pod waits for as long as a request may
-take, by its own clock from when it saw the word.
+take, by its own clock from when it saw the word. Where the same process makes chaperons and keeps them, they bear its
+word from the beginning, which saves a write for every pod.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 
-from hanse.kube.manifest import Obj, uid_of
+from hanse.api.admiralty.keys import MAKER
+from hanse.kube.manifest import Obj, annotations_of, uid_of
 from hanse.kube.runtime import Runtime
+from hanse.pods.chaperons.pods import had_pod
 from hanse.pods.chaperons.reading import fence_of
 
 # For so long a request that was sent may come to pass: the client's own patience with it.
@@ -23,8 +26,12 @@ class Makings:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        # With which chaperons may be created whose pods this keeper shall make.
+        self.word = runtime.uid()
         self._own: OrderedDict[str, None] = OrderedDict()
         self._since: OrderedDict[tuple[str, str], float] = OrderedDict()
+        # Chaperons for which this keeper has sent a creation.
+        self._sent: OrderedDict[str, None] = OrderedDict()
 
     def begin(self) -> str:
         """Return a word for a creation that is about to be sent."""
@@ -33,6 +40,17 @@ class Makings:
         if len(self._own) > _REMEMBERED:
             self._own.popitem(last=False)
         return word
+
+    def sends(self, chaperon: Obj) -> None:
+        """Note that a creation is being sent."""
+        self._sent[uid_of(chaperon)] = None
+        if len(self._sent) > _REMEMBERED:
+            self._sent.popitem(last=False)
+
+    def may_be_there(self, chaperon: Obj) -> bool:
+        """Tell whether a pod may have been made of which nothing was recorded, by this keeper or by another."""
+        word = making_of(chaperon)
+        return bool(word) and (word != self.word or uid_of(chaperon) in self._sent)
 
     def refused(self, chaperon: Obj) -> None:
         """Note that a creation was surely not carried out; one that broke off before may still be."""
@@ -44,12 +62,14 @@ class Makings:
 
     def is_own(self, chaperon: Obj) -> bool:
         """Tell whether the word on a chaperon is this keeper's."""
-        return making_of(chaperon) in self._own
+        word = making_of(chaperon)
+        return word == self.word or word in self._own
 
     def late(self, chaperon: Obj) -> float:
         """Return for how many seconds more a pod may come of a creation that was announced; 0 where none may."""
         seen = uid_of(chaperon), making_of(chaperon)
-        if not seen[1]:
+        if not seen[1] or (seen[1] == self.word and seen not in self._since):
+            # Whatever was sent under that word was answered, or is being waited for.
             return 0.0
         since = self._since[seen] if seen in self._since else self._see(seen)
         return max(0.0, since + LATE_SECONDS - self._runtime.monotonic())
@@ -64,4 +84,7 @@ class Makings:
 
 def making_of(chaperon: Obj) -> str:
     """Return the word of a creation that was announced and of whose pod nothing was recorded, "" where none was."""
-    return str(fence_of(chaperon.get("status")).get("making") or "")
+    announced = fence_of(chaperon.get("status")).get("making")
+    if announced or had_pod(chaperon):
+        return str(announced or "")
+    return annotations_of(chaperon).get(MAKER, "")

@@ -10,17 +10,23 @@ import asyncio
 from collections.abc import Callable
 
 from hanse.clusters.member import Member, PullMember
+from hanse.pods.chaperons.makers import MakerClient, Makers
 
 
 class Board:
     """Knows the live member of every registered cluster; attach `serve` to the registry, once."""
 
-    def __init__(self) -> None:
+    def __init__(self, makers: Makers) -> None:
+        """`makers` are those who make the pods of the chaperons that are created by way of this board."""
+        self._makers = makers
         self._members: dict[str, Member | PullMember] = {}
         self._listeners: list[Callable[[str], None]] = []
 
     async def serve(self, member: Member | PullMember) -> None:
         """Show a member for as long as the registry has it."""
+        if isinstance(member, Member):
+            client = MakerClient(member.client, self._makers, member.name)
+            member = Member(member.name, client, member.namespace)
         self._members[member.name] = member
         self._tell(member.name)
         try:

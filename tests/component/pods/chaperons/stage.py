@@ -10,6 +10,7 @@ from typing import Any
 from hanse.api.admiralty.definitions import POD_CHAPERON_CRD
 from hanse.api.admiralty.keys import (
     CHAPERON_FINALIZER,
+    MAKER,
     PARENT_CLUSTER,
     PARENT_NAME,
     PARENT_NAMESPACE,
@@ -40,9 +41,11 @@ class Stage:
         settings = ClusterSettings(name="target", region="eu", zones=("a",), nodes=1)
         self.cluster = SimulatedCluster(machines, settings, runtime)
         self._keeper: asyncio.Task[None] | None = None
+        self.word = ""
 
     def start(self, *, inside: bool = False) -> None:
         keeper = ChaperonKeeper(Client(self.wire, self.runtime), inside=inside)
+        self.word = keeper.word
         self._keeper = asyncio.create_task(keeper.run())
 
     async def kill(self) -> None:
@@ -110,6 +113,13 @@ async def stage(*, keeper: bool = True, inside: bool = False) -> AsyncIterator[S
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await server.close()
+
+
+def made_by(word: str, **spec: Any) -> Obj:
+    """Return a chaperon that says from the beginning whose word makes its pod."""
+    made = chaperon(**spec)
+    made["metadata"]["annotations"][MAKER] = word
+    return made
 
 
 def chaperon(name: str = "web-abcde", *, attempt: int = 1, **spec: Any) -> Obj:

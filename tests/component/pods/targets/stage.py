@@ -22,6 +22,7 @@ from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import dig
 from hanse.kube.resources import CRDS, NAMESPACES, SECRETS, Resource
 from hanse.kube.runtime import SeededRuntime
+from hanse.pods.chaperons.makers import Makers
 from hanse.pods.targets.board import Board
 from hanse.pods.targets.roster import HostRoster, TargetRoster
 from tests.simulation.world import Wire
@@ -95,7 +96,7 @@ class Stage:
             if name not in self.servers:
                 await self.open(name)
             await join(host, joining_manifests(name, Endpoint(f"https://{name}"), {"where": name}))
-        self.registry, self.board = Registry(self.wire("host"), self.connect, SELDOM), Board()
+        self.registry, self.board = Registry(self.wire("host"), self.connect, SELDOM), Board(Makers())
         self.registry.attach(self.board.serve)
         self.start(self.registry.run())
         await self.registry.wait_synced()
