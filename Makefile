@@ -12,6 +12,7 @@ DEV_STAMP := $(VENV)/.installed-dev
 TESTS := $(wildcard tests/unit tests/component tests/simulation tests/contract tests/e2e)
 # A worker that is done takes over half of what another has left.
 SHARED := -n $(WORKERS) --dist worksteal
+FAILED := --last-failed --last-failed-no-failures none
 COMPILE := uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links
 
@@ -119,11 +120,14 @@ helm-path: ## Print the folder of that Helm (use make -s)
 	@components/build --path helm
 
 # Whole federations run one after the other: the load balancers of their simulated clusters listen on the same addresses.
+# Dozens of processes share two cores here; what failed is tried once more, alone, and both runs are in the output.
 test-kubernetes: $(DEV_STAMP) kubernetes ## Run the tests on real Kubernetes clusters
 	@$(PIP_INSTALL) --require-hashes -r requirements-clients.lock
 	@status=0; set -x; \
-	$(BIN)/pytest $(filter-out tests/e2e,$(TESTS)) -m kubernetes -n $(WORKERS) --dist loadfile || status=1; \
-	$(BIN)/pytest tests/e2e tests/kubernetes -m kubernetes || status=1; \
+	$(BIN)/pytest $(filter-out tests/e2e,$(TESTS)) -m kubernetes -n $(WORKERS) --dist loadfile \
+		|| $(BIN)/pytest $(filter-out tests/e2e,$(TESTS)) -m kubernetes $(FAILED) || status=1; \
+	$(BIN)/pytest tests/e2e tests/kubernetes -m kubernetes \
+		|| $(BIN)/pytest tests/e2e tests/kubernetes -m kubernetes $(FAILED) || status=1; \
 	{ set +x; } 2>/dev/null; exit $$status
 
 clean: ## Remove .venv and what the tools left behind

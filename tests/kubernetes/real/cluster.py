@@ -15,6 +15,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,6 +42,9 @@ from tests.kubernetes.real.waiting import wait_until
 
 _APISERVER = "kube-apiserver"
 _START_SECONDS = 60.0
+# What an API server with mutating policies says of a kind until it has looked for new ones, every five seconds.
+_NEW_KIND = "There can be a delay between when CustomResourceDefinitions are created and when they are available"
+_NEW_KIND_SECONDS = 30.0
 
 
 class ClusterStartError(Exception):
@@ -110,10 +114,24 @@ class RealCluster:
             self._start_apiserver()
 
     def kubectl(self, *arguments: str, input: str | None = None, seconds: float = 60.0) -> str:  # noqa: A002
-        """Run the real kubectl as administrator and return what it prints; raises KubectlError."""
-        done = subprocess.run(
+        """Run the real kubectl as administrator and return what it prints; raises KubectlError.
+
+        A kind that was only just defined is refused for some seconds where a policy is about it: the server says so and
+        asks to try again, which is done here as a person would.
+        """
+        latest = time.monotonic() + _NEW_KIND_SECONDS
+        while True:
+            done = self._run_kubectl(arguments, input or "", seconds)
+            if not done.returncode:
+                return done.stdout
+            if _NEW_KIND not in done.stderr or time.monotonic() > latest:
+                raise KubectlError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
+            time.sleep(1.0)
+
+    def _run_kubectl(self, arguments: Sequence[str], given: str, seconds: float) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             [self._components / "kubectl", f"--kubeconfig={self.kubeconfig}", *arguments],
-            input=input or "",
+            input=given,
             capture_output=True,
             text=True,
             timeout=seconds,
@@ -121,9 +139,6 @@ class RealCluster:
             env={"HOME": str(self.folder), "PATH": "/usr/bin:/bin"},
             check=False,
         )
-        if done.returncode:
-            raise KubectlError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
-        return done.stdout
 
     def get(self, *arguments: str) -> Any:
         """Return what `kubectl get` finds, as a manifest."""
