@@ -166,6 +166,15 @@ async def test_a_policy_that_may_fail_is_passed_over_when_it_does(api: Api) -> N
     assert (await api.create(CONFIGS, config("a"))).code == 201
 
 
+async def test_a_condition_finds_no_namespace_as_with_a_real_server(api: Api) -> None:
+    """A kube-apiserver hands it to validations alone, so that such a condition fails whatever the namespace says."""
+    named = {"name": "named", "expression": "namespaceObject.metadata.name == 'default'"}
+    await validating(api, "true", matchConditions=[named])
+    answer = await api.create(CONFIGS, config("a"))
+    assert answer.code == 422
+    assert "resulted in error" in answer.body["message"]
+
+
 async def test_conditions_and_constraints_choose(api: Api) -> None:
     await validating(
         api,

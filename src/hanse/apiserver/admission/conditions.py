@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -43,6 +44,15 @@ class Activation:
     def bind(self, **values: Any) -> None:
         """Set variables."""
         self._values |= values
+
+    @contextmanager
+    def hiding(self, variable: str) -> Iterator[None]:
+        """Have a variable hold nothing for the length of a block."""
+        value, self._values[variable] = self._values[variable], None
+        try:
+            yield
+        finally:
+            self._values[variable] = value
 
     def new_budget(self, allowed: int = OBJECT_BUDGET) -> Budget:
         """Return a budget for expressions about this request."""
@@ -92,15 +102,21 @@ def _service_account(user: str) -> Identity:
 
 
 def conditions_hold(conditions: list[Obj], activation: Activation, scope: Scope) -> bool:
-    """Tell whether all matchConditions are true: one that is false decides, before any that fails; raises then."""
+    """Tell whether all matchConditions are true: one that is false decides, before any that fails; raises then.
+
+    A condition may name the namespace and finds none: a kube-apiserver gives it to validations alone.
+    """
+    if not conditions:
+        return True
     failures = []
-    budget = activation.new_budget(CONDITIONS_BUDGET) if conditions else None
-    for condition in conditions:
-        try:
-            if activation.evaluate(expression(str(condition["expression"]), ("BOOL",), scope), budget) is False:
-                return False
-        except (EvaluationError, EngineMissing) as error:
-            failures.append(str(error))
+    budget = activation.new_budget(CONDITIONS_BUDGET)
+    with activation.hiding("namespaceObject"):
+        for condition in conditions:
+            try:
+                if activation.evaluate(expression(str(condition["expression"]), ("BOOL",), scope), budget) is False:
+                    return False
+            except (EvaluationError, EngineMissing) as error:
+                failures.append(str(error))
     if failures:
         told = failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]"
         raise EvaluationError(told)
