@@ -97,6 +97,10 @@ class Rounds:
         """Have an object synced."""
         self._loop.queue.add(Root(kind, key))
 
+    def is_due(self, root: Root) -> bool:
+        """Tell whether something changed about an object since its sync began, so that the next one follows at once."""
+        return self._loop.queue.is_due(root)
+
     def matches(self, root: Root, obj: Obj) -> bool:
         """Tell whether an object is one of those that the controller is for."""
         rule: ParentRule = self._rules[root.kind]
