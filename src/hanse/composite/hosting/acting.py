@@ -180,7 +180,7 @@ class Hands:
             uid_of(parent),
             dig(parent, "metadata", "generation", default=0),
             str(child.id),
-            _written(live, child.manifest),
+            _written(live, action),
             self._client.runtime.now(),
         )
 
@@ -204,12 +204,12 @@ def _sort_of(action: Action) -> tuple[type[Action], Resource]:
     return type(action), action.resource if isinstance(action, Delete) else action.child.resource
 
 
-def _written(live: Obj, desired: Obj) -> Iterator[Difference]:
+def _written(live: Obj, action: Update | Apply | Recreate) -> Iterator[Difference]:
     try:
-        after = updated(live, desired)
+        after = action.body if isinstance(action, Update) else updated(live, action.child.manifest) or live
     except MergeProblem:
         return
-    for change in differences(without_memory(live), without_memory(after or live)):
+    for change in differences(without_memory(live), without_memory(after)):
         if not change.path.startswith(_NOT_ASKED_FOR):
             yield change
 

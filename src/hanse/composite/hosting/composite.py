@@ -130,6 +130,11 @@ class HostedComposite:
         """How many objects it looks after."""
         return self._rounds.objects
 
+    @property
+    def waiting(self) -> int:
+        """How many objects are to be looked at as soon as can be."""
+        return self._rounds.waiting
+
     def concerns(self, root: Root, obj: Obj) -> bool:
         """Say that it is for the parents that match, and those that wait for it before they go."""
         return self._rounds.matches(root, obj) or is_held(obj, self._spec)

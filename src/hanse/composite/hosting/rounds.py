@@ -93,6 +93,11 @@ class Rounds:
         """How many objects the controller looks after."""
         return len(self._uids)
 
+    @property
+    def waiting(self) -> int:
+        """How many objects are to be looked at as soon as can be."""
+        return len(self._loop.queue)
+
     def add(self, kind: Resource, key: Key) -> None:
         """Have an object synced."""
         self._loop.queue.add(Root(kind, key))
