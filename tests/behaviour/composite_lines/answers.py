@@ -32,7 +32,7 @@ async def line_25_a_hook_that_asks_for_it_is_called_once_more(at: Line) -> None:
     answers: list[Obj] = [{"children": [], "resyncAfterSeconds": 0.1}]
     await at.serve({"sync": at.hook(lambda _body: answers.pop() if answers else {})}, child(CONFIGMAPS), **CALM)
     await at.thing()
-    await at.until(lambda: len(at.calls()) == 2, 5)
+    await at.until(lambda: len(at.calls()) == 2)
     assert await at.rested() == 2
 
 

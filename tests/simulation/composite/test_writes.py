@@ -85,3 +85,21 @@ async def test_children_of_a_kind_are_written_at_once_and_kinds_in_the_hooks_ord
         # One after the other they would take two seconds.
         assert 0.1 <= times[-1] - times[0] < 0.5
         assert len(await on.names(CONFIGMAPS, labels="thing=one")) == 20
+
+
+@pytest.mark.parametrize("strategy", [{}, {"applyStrategy": "ServerSideApply"}])
+async def test_a_secret_with_texts_is_written_once_and_changed_where_they_change(strategy):
+    def secret(body):
+        metadata = {"name": "word", "labels": {"thing": "one"}}
+        texts = {"word": body["parent"]["spec"].get("text", "old")}
+        return {"children": [{"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": texts}]}
+
+    async with stage() as on:
+        await on.create(composite("things", {"sync": on.hook("sync", secret)}, child(SECRETS, "InPlace"), **strategy))
+        await on.create(thing())
+        await on.settle()
+        assert len([path for _, path in on.wire.writes if "secrets" in path]) == 1
+        await on.client.patch(THINGS, "one", {"spec": {"text": "new"}}, "default")
+        await on.settle()
+        assert (await on.client.get(SECRETS, "word", "default"))["data"] == {"word": "bmV3"}
+        assert await on.silent()
