@@ -36,6 +36,7 @@ from bench.results import append_results, line
 from hanse.api.metacontroller.kinds import COMPOSITE_CONTROLLERS
 from hanse.cli.composite_parts import run_controllers
 from hanse.cli.control_plane import serve_composites
+from hanse.cli.loading import settle
 from hanse.cli.running import log_to, run, until_signalled
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
@@ -280,6 +281,7 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.serve:
         log_to(sys.stderr, json=True)
+        settle()
         run(lambda: serve(asked.serve))
         return 0
     with real_clusters({_CLUSTER: replace(HOST, fsync=True)}) as clusters:

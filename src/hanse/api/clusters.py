@@ -24,6 +24,8 @@ PROXY_ANNOTATION = "hanse.dev/proxy-url"
 # On a Cluster that is not reached by Hanse but fetches its work itself, by an agent: "pull".
 MODE_ANNOTATION = "hanse.dev/mode"
 PULL = "pull"
+# On a Cluster of whose own objects some are acted on: the doors that are open in it, separated by commas.
+DOORS_ANNOTATION = "hanse.dev/doors"
 # On a Cluster whose ingress controller shares its uid with those of others: that uid, as federation v1 noted it.
 INGRESS_UID_ANNOTATION = "kubernetes.io/ingress.uid"
 # On a Cluster beside such ones: "own" says that its ingress controller keeps to itself; "shared", by a person, that it

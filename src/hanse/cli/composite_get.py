@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from hanse.api.admiralty.keys import DOORS_ANNOTATION
-from hanse.api.clusters import CLUSTERS, parse_cluster, words_of
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION, parse_cluster, words_of
 from hanse.api.metacontroller.kinds import COMPOSITES_DOOR
 from hanse.cli.connection import connected, host_endpoint, host_options
 from hanse.cli.failures import Failure, one_sentence

@@ -11,6 +11,7 @@ from hanse.cli.open_doors import OpenDoors
 from hanse.clusters.member import Member, PullMember
 from hanse.clusters.registry import Registry
 from hanse.composite.hosting.elsewhere import Elsewhere
+from hanse.composite.hosting.measuring import HookMetrics
 from hanse.composite.hosting.named_objects import open_reading_hook
 from hanse.composite.hosting.place import Place
 from hanse.composite.hosting.server import ControllerServer
@@ -79,7 +80,13 @@ def place_in(
 
 
 async def run_controllers(
-    client: Client, *, trusted: bool, labels: str = "", elsewhere: Elsewhere | None = None
+    client: Client,
+    *,
+    trusted: bool,
+    labels: str = "",
+    elsewhere: Elsewhere | None = None,
+    metrics: HookMetrics | None = None,
+    cluster: str = "",
 ) -> None:
     """Run the lambda controllers of one cluster until cancelled, as soon as they are Hanse's to run."""
     said = ""
@@ -88,7 +95,8 @@ async def run_controllers(
             log.warning("Lambda controllers are left alone", cluster=client.address, why=why)
             said = why
         await client.runtime.sleep(_AGAIN_SECONDS)
-    await ControllerServer(place_in(client, trusted=trusted, elsewhere=elsewhere), labels=labels).run()
+    place = place_in(client, trusted=trusted, elsewhere=elsewhere)
+    await ControllerServer(place, labels=labels, metrics=metrics, cluster=cluster).run()
 
 
 async def _asked(client: Client) -> str | None:
@@ -102,10 +110,13 @@ async def _asked(client: Client) -> str | None:
 class CompositeParts:
     """Runs the lambda controllers of a federation and of all its clusters whose door is open."""
 
-    def __init__(self, host: Client, registry: Registry, view: View, labels: str = "") -> None:
+    def __init__(
+        self, host: Client, registry: Registry, view: View, labels: str = "", metrics: HookMetrics | None = None
+    ) -> None:
         """Of the controller objects only those that the selector `labels` matches are run. Made before the registry
         runs. The `view` of the engine tells what members have of children in other clusters.
         """
+        self._metrics = metrics or HookMetrics(host.runtime)
         self._elsewhere = Elsewhere(view, registry)
         self._host = host
         self._labels = labels
@@ -116,7 +127,9 @@ class CompositeParts:
         """Work until cancelled, along with the registry."""
         self._doors.follow()
         # Whoever writes controllers on the federation may use this machine; whoever does in a member need not.
-        await run_controllers(self._host, trusted=True, labels=self._labels, elsewhere=self._elsewhere)
+        await run_controllers(
+            self._host, trusted=True, labels=self._labels, elsewhere=self._elsewhere, metrics=self._metrics
+        )
 
     async def _serve(self, member: Member | PullMember) -> None:
         """Run the controllers of a cluster for as long as its door is open."""
@@ -128,4 +141,6 @@ class CompositeParts:
 
     async def _act_in(self, member: Member) -> None:
         log.info("Lambda controllers of a cluster are run", member=member.name)
-        await run_controllers(member.client, trusted=False, labels=self._labels)
+        await run_controllers(
+            member.client, trusted=False, labels=self._labels, metrics=self._metrics, cluster=member.name
+        )

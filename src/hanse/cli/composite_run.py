@@ -19,9 +19,11 @@ from hanse.cli.composite_parts import COMPONENT, place_in
 from hanse.cli.connection import connected, host_endpoint
 from hanse.cli.defining import define
 from hanse.cli.failures import Failure, one_sentence
+from hanse.cli.metrics import metrics_option, read_listen, served_metrics
 from hanse.cli.running import log_to, run, until_signalled
 from hanse.composite.hooks.calling import HookFailed, HookUnusable
 from hanse.composite.hosting.alone import run_alone
+from hanse.composite.hosting.measuring import HookMetrics
 from hanse.composite.hosting.place import UnknownKind
 from hanse.composite.hosting.server import NotServed
 from hanse.kube.client import Client
@@ -30,6 +32,7 @@ from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.log import Log
 from hanse.kube.manifest import Obj, key_of, name_of
 from hanse.kube.resources import CRDS
+from hanse.kube.runtime import SystemRuntime
 
 log = Log("hanse")
 
@@ -45,7 +48,8 @@ _KINDS = {kind.kind: kind for kind in (COMPOSITE_CONTROLLERS, DECORATOR_CONTROLL
 )
 @click.option("--context", default="", help="The context in that file (default: its current one).")
 @click.option("--install", is_flag=True, help="First define the kinds of which FILE has the definitions.")
-def command(filename: Path, kubeconfig: Path | None, context: str, install: bool) -> None:
+@metrics_option
+def command(filename: Path, kubeconfig: Path | None, context: str, install: bool, metrics_listen: str) -> None:
     """Run a controller that is in files against a cluster, until Ctrl-C; the cluster need not know of it.
 
     \b
@@ -57,14 +61,16 @@ def command(filename: Path, kubeconfig: Path | None, context: str, install: bool
     without hooks; these are its functions sync, finalize and so on. Children stay when this ends.
     """
     local = read_local(filename, "FILE")
+    listen = read_listen(metrics_listen)
     log_to()
     with one_sentence():
         endpoint = host_endpoint(None, kubeconfig, context)
-        run(lambda: until_signalled(_run(endpoint, local, install=install)))
+        run(lambda: until_signalled(_run(endpoint, local, listen, install=install)))
 
 
-async def _run(endpoint: Endpoint, local: Local, *, install: bool) -> None:
-    async with connected(endpoint) as client:
+async def _run(endpoint: Endpoint, local: Local, listen: tuple[str, int] | None, *, install: bool) -> None:
+    metrics = HookMetrics(SystemRuntime())
+    async with connected(endpoint) as client, served_metrics(metrics.registry, listen):
         await _refuse_stored(client, local.controller)
         if install:
             await _define(client, local)
@@ -75,7 +81,7 @@ async def _run(endpoint: Endpoint, local: Local, *, install: bool) -> None:
             log.info("Started a controller; Ctrl-C ends it", controller=local.spec.name, cluster=client.address)
 
         try:
-            await run_alone(local.controller, local.spec, place, started)
+            await run_alone(local.controller, local.spec, place, started, metrics)
         except UnknownKind as error:
             raise Failure(f"{error}; --install defines the kinds of which FILE has the definitions") from error
         except (NotServed, HookFailed, HookUnusable) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import click
@@ -16,7 +17,10 @@ from hanse.cli.connection import host_endpoint
 from hanse.cli.control_plane import TERMS
 from hanse.cli.defining import define
 from hanse.cli.failures import one_sentence
+from hanse.cli.loading import settle
+from hanse.cli.metrics import metrics_option, read_listen, served_metrics
 from hanse.cli.running import log_to, run, until_signalled
+from hanse.composite.hosting.measuring import HookMetrics
 from hanse.kube.client import Client
 from hanse.kube.errors import AlreadyExists
 from hanse.kube.http import HttpTransport
@@ -41,8 +45,11 @@ log = Log("hanse")
     "--selector", "-l", default="", metavar="LABELS", help="Only controllers with these labels (default: all)."
 )
 @click.option("--trust", is_flag=True, help="Let controllers run Python and use files and loopback addresses here.")
+@metrics_option
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="How to write the log.")
-def command(kubeconfig: Path | None, context: str, selector: str, trust: bool, log_format: str) -> None:
+def command(
+    kubeconfig: Path | None, context: str, selector: str, trust: bool, metrics_listen: str, log_format: str
+) -> None:
     """Run the lambda controllers that a cluster has, with no federation, in place of Metacontroller.
 
     \b
@@ -55,10 +62,12 @@ def command(kubeconfig: Path | None, context: str, selector: str, trust: bool, l
     nor what the control plane runs (`hanse controller --composites-selector`).
     """
     require_selector(selector, "--selector")
+    listen = read_listen(metrics_listen)
     log_to(json=log_format == "json")
     with one_sentence():
         endpoint = host_endpoint(None, kubeconfig, context)
-        run(lambda: until_signalled(serve_cluster(endpoint, selector, trusted=trust)))
+        settle()
+        run(lambda: until_signalled(serve_cluster(endpoint, selector, trusted=trust, listen=listen)))
 
 
 def lease_of(selector: str) -> Key:
@@ -67,10 +76,18 @@ def lease_of(selector: str) -> Key:
     return Key(SYSTEM_NAMESPACE, f"hanse-composites{suffix}")
 
 
-async def serve_cluster(endpoint: Endpoint, selector: str, *, trusted: bool) -> None:
-    """Run the controllers of a cluster that a selector matches, whenever the Lease of that selector is ours."""
+async def serve_cluster(
+    endpoint: Endpoint, selector: str, *, trusted: bool, listen: tuple[str, int] | None = None
+) -> None:
+    """Run the controllers of a cluster that a selector matches, whenever the Lease of that selector is ours.
+
+    How their hooks fare is told where `listen` says.
+    """
     client = Client(HttpTransport(endpoint, user_agent="hanse-composites"), SystemRuntime())
-    try:
+    metrics = HookMetrics(client.runtime)
+    async with AsyncExitStack() as ending:
+        ending.push_async_callback(client.close)
+        await ending.enter_async_context(served_metrics(metrics.registry, listen))
         await _prepare(client)
         identity = f"{socket.gethostname()}_{os.getpid()}_{client.runtime.name_suffix()}"
         leadership = Leadership(client, lease_of(selector), identity, TERMS)
@@ -78,13 +95,11 @@ async def serve_cluster(endpoint: Endpoint, selector: str, *, trusted: bool) -> 
         async def lead() -> None:
             log.info("Running lambda controllers", cluster=client.address, selector=selector)
             fenced = Client(Fenced(client.transport, leadership), client.runtime)
-            await run_controllers(fenced, trusted=trusted, labels=selector)
+            await run_controllers(fenced, trusted=trusted, labels=selector, metrics=metrics)
 
         while True:
             await leadership.lead(lead)
             log.warning("Lost the Lease", cluster=client.address, lease=str(lease_of(selector)))
-    finally:
-        await client.close()
 
 
 async def _prepare(client: Client) -> None:

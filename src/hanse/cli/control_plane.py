@@ -38,6 +38,7 @@ from hanse.clusters.mirroring import Mirror
 from hanse.clusters.profiles import Profiles
 from hanse.clusters.registry import Registry
 from hanse.composite.door import CompositeDoor
+from hanse.composite.hosting.measuring import HookMetrics
 from hanse.federated import FederatedDoor, TypeKeeper
 from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
@@ -199,13 +200,15 @@ async def campaign(
     pods: bool = True,
     kubelet_host: str = "",
     composites: str | None = "",
+    metrics: HookMetrics | None = None,
 ) -> None:
     """Wait for the Lease and federate until it is lost; `teachings` are what is known of kinds in Python.
 
     Without `plain_objects` those of the host are its own, but for what labelled namespaces hold. `resolve` finds the
     addresses of load balancers that have names; without it this machine does. `sources` make manifests of
     applications, which are not looked after without them. Without `pods` those of no cluster run elsewhere.
-    `composites` selects the lambda controllers that are run by their labels, "" all of them; None runs none.
+    `composites` selects the lambda controllers that are run by their labels, "" all of them; None runs none. Calls of
+    their hooks are counted in `metrics`.
     No write leaves this process, to the host or to a member, once it may have been replaced.
     """
     leadership = Leadership(host, _LEASE, identity, terms)
@@ -224,6 +227,7 @@ async def campaign(
             pods=pods,
             kubelet_host=kubelet_host,
             composites=composites,
+            metrics=metrics,
         )
 
     log.info("Waiting for leadership", host=host.address, identity=identity)
@@ -244,12 +248,14 @@ async def run_control_plane(
     pods: bool = False,
     kubelet_host: str = "",
     composites: str | None = None,
+    metrics: HookMetrics | None = None,
 ) -> None:
     """Federate until cancelled; the host must be prepared, and serve federated types where they are asked for.
 
     Without `surroundings` nobody probes the addresses of services. With `sources` the host serves applications, too,
     and with `pods` those of clusters whose door is open run elsewhere; `kubelet_host` is where the API servers of these
-    reach this process for the logs of such pods. `composites` selects the lambda controllers that are run, by labels.
+    reach this process for the logs of such pods. `composites` selects the lambda controllers that are run, by labels;
+    calls of their hooks are counted in `metrics`.
     """
     registry = Registry(host, connect, health, client_address=own_address())
     access = Access(host)
@@ -266,7 +272,9 @@ async def run_control_plane(
     engine = Engine(host, registry, doors, access)
     services = ServiceParts(host, registry, engine.view, surroundings or Surroundings())
     pod_parts = PodParts(host, registry, access, connect, kubelet_host) if pods else None
-    composite_parts = CompositeParts(host, registry, engine.view, composites) if composites is not None else None
+    composite_parts = None
+    if composites is not None:
+        composite_parts = CompositeParts(host, registry, engine.view, composites, metrics)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
         tasks.create_task(Mirror(host, registry.cache).run())

@@ -38,9 +38,12 @@ from hanse.cli.control_plane import (
 )
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.kinds_file import KINDS_VARIABLE, read_teachings
+from hanse.cli.loading import settle
+from hanse.cli.metrics import metrics_option, read_listen, served_metrics
 from hanse.cli.output import show_documents
 from hanse.cli.running import log_to, run, until_signalled
 from hanse.clusters.access_admission import API_VERSION, binding_manifest, policy_manifest
+from hanse.composite.hosting.measuring import HookMetrics
 from hanse.kube.client import Client
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig
@@ -106,6 +109,7 @@ log = Log("hanse")
     metavar="LABELS",
     help="Run only the lambda controllers with these labels (default: all); `hanse composite serve` runs others.",
 )
+@metrics_option
 def command(
     kubeconfig: Path,
     context: str,
@@ -120,6 +124,7 @@ def command(
     chart_cache: Path | None,
     kubelet_host: str,
     composites_selector: str,
+    metrics_listen: str,
 ) -> None:
     """Run the control plane against a host API server.
 
@@ -128,7 +133,9 @@ def command(
     """
     forms = FORMS if all_kubefed_forms else (FORM_D,)
     naming = Naming(_federation(federation_name, domain), _dns_options(dns_listen) if dns_listen else None)
-    part = Part(kubelet_host, require_selector(composites_selector, "--composites-selector"))
+    part = Part(
+        kubelet_host, require_selector(composites_selector, "--composites-selector"), read_listen(metrics_listen)
+    )
     if dry_run:
         held = held_at_birth([*held_types(), *held_by_default()])
         own, stamped = "the user of this kubeconfig", (*DEFAULT_KINDS, PIECES, PLACED_CHILDREN)
@@ -152,6 +159,7 @@ def command(
     with one_sentence():
         endpoint = Kubeconfig.load(kubeconfig).endpoint(context)
         settings = SourceSettings(cache_dir=chart_cache, folder=charts)
+        settle()
         run(lambda: until_signalled(_control(endpoint, teachings, forms, naming, settings, part)))
 
 
@@ -167,11 +175,12 @@ class Naming:
 class Part:
     """What this control plane does of what several could: where it is reached for logs, and which controllers it runs.
 
-    `composites` selects these by their labels; "" is all of them.
+    `composites` selects these by their labels; "" is all of them. `metrics` is where it tells how their hooks fare.
     """
 
     kubelet_host: str = ""
     composites: str = ""
+    metrics: tuple[str, int] | None = None
 
 
 def _federation(name: str, domain: str) -> Obj | None:
@@ -224,7 +233,8 @@ async def _lead(
     host: Client, teachings: Sequence[Teaching], charts: SourceSettings, part: Part, *, plain_objects: bool
 ) -> None:
     identity = f"{socket.gethostname()}_{os.getpid()}_{host.runtime.name_suffix()}"
-    async with ManifestSources(host, charts) as sources:
+    metrics = HookMetrics(host.runtime)
+    async with ManifestSources(host, charts) as sources, served_metrics(metrics.registry, part.metrics):
         while True:
             await campaign(
                 host,
@@ -234,6 +244,7 @@ async def _lead(
                 sources=sources,
                 kubelet_host=part.kubelet_host,
                 composites=part.composites,
+                metrics=metrics,
             )
 
 

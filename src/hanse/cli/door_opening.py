@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from hanse.api.admiralty.keys import DOORS_ANNOTATION, PODS_DOOR
+from hanse.api.admiralty.keys import PODS_DOOR
 from hanse.api.admiralty.kinds import CLUSTER_TARGETS
-from hanse.api.clusters import CLUSTERS, parse_cluster, words_of
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION, parse_cluster, words_of
 from hanse.cli.connection import connected
 from hanse.cli.door_members import SignIn, identity_in, of_cluster, registered, require_cluster, signed_in
 from hanse.cli.failures import Failure, Misuse

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hanse.api.admiralty.keys import DOORS_ANNOTATION, HAS_FINALIZER, PARENT_UID, PODS_DOOR
+from hanse.api.admiralty.keys import HAS_FINALIZER, PARENT_UID, PODS_DOOR
 from hanse.api.admiralty.kinds import CLUSTER_TARGETS, POD_CHAPERONS, TARGETS
-from hanse.api.clusters import CLUSTERS, Cluster, parse_cluster, words_of
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION, Cluster, parse_cluster, words_of
 from hanse.api.metacontroller.kinds import COMPOSITES_DOOR
 from hanse.cli.fleet import ask_members
 from hanse.clusters.member import Member

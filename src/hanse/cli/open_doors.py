@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from hanse.api.admiralty.keys import DOORS_ANNOTATION
-from hanse.api.clusters import words_of
+from hanse.api.clusters import DOORS_ANNOTATION, words_of
 from hanse.clusters.registry import Registry
 from hanse.kube.cache import Change
 from hanse.kube.manifest import Key, annotations_of

@@ -7,7 +7,7 @@ has arrived.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from hanse.api.names import (
     ADOPT_ANNOTATION,
@@ -22,11 +22,8 @@ from hanse.kube.manifest import Key, Obj, annotations_of, controller_of, dig, na
 from hanse.kube.resources import Resource
 from hanse.placement.ask import ClusterTerm, Duplicated, Failover, Override, Placement
 from hanse.placement.candidate import Toleration
-from hanse.propagation.dependencies import NO_NEEDS, Needs
-from hanse.propagation.door import NO_KIN, Affected, Farewell, Inputs, Kin, Mark
+from hanse.propagation.door import Affected, Door, Farewell, Inputs
 from hanse.propagation.intent import Intent, Problem, Ref
-from hanse.propagation.records import Record
-from hanse.propagation.report import Report
 from hanse.propagation.stored_form import as_stored, given_by_cluster
 
 # Whoever names a cluster means it.
@@ -34,7 +31,7 @@ _EVERY_TAINT = (Toleration(operator="Exists"),)
 _AT_ONCE = Failover(fail_back_after=0.0)
 
 
-class CompositeDoor:
+class CompositeDoor(Door):
     """Carries what lambda controllers on the federation want in other clusters into them."""
 
     def __init__(self, placed: Mapping[Key, Obj] | None = None) -> None:
@@ -74,14 +71,6 @@ class CompositeDoor:
         placed = None if found is None else _read(found)
         return source if placed is None else Ref(placed.resource, placed.key)
 
-    def supersedes(self, source: Obj) -> bool:
-        """Say that whoever came first keeps an object."""
-        return False
-
-    def kin(self, source: Obj) -> Kin:
-        """Say that a PlacedChild is alone: it speaks for every cluster of its child."""
-        return NO_KIN
-
     def farewell(self, source: Obj) -> Farewell | Problem:
         """Say that copies go with their parent, from the only clusters that can have any."""
         placed = _read(source)
@@ -90,10 +79,6 @@ class CompositeDoor:
     def admits(self, source: Obj) -> bool:
         """Tell whether a PlacedChild can be read."""
         return _read(source) is not None
-
-    def lets_go(self, source: Obj) -> bool:
-        """Say that nobody asks that copies of children become the members' own."""
-        return False
 
     def translate(self, source: Obj) -> Intent | Problem:
         """Put a child into the clusters that its PlacedChild names."""
@@ -123,34 +108,6 @@ class CompositeDoor:
             voices=_voices(source, placed),
             created=dig(source, "metadata", "creationTimestamp", default=""),
         )
-
-    def shared(self, intent: Intent, kin: Sequence[Obj]) -> Intent:
-        """Return the intent given: a PlacedChild has no family."""
-        return intent
-
-    def needs(self, source: Obj) -> Needs:
-        """Say that a parent has all the children that it needs."""
-        return NO_NEEDS
-
-    def parting(self, source: Obj, waiting_for: Collection[str]) -> Obj:
-        """Return the object given: nothing in it depends on who has yet to let it go."""
-        return source
-
-    def reported(self, source: Obj, report: Report, now: str) -> Obj:
-        """Leave PlacedChildren as they are: their parent says how it went."""
-        return source
-
-    def records(self, source: Obj, report: Report, now: str) -> Iterable[Record]:
-        """Say that nothing is to be written down beside the parent."""
-        return ()
-
-    def refused(self, source: Obj, problem: Problem, now: str) -> Obj:
-        """Leave PlacedChildren as they are: their parent says what is wrong."""
-        return source
-
-    def marks(self, source: Obj, report: Report | None) -> Mark | None:
-        """Say that no other object has to know of this one."""
-        return None
 
 
 def _read(source: Obj) -> PlacedChild | None:

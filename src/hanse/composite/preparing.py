@@ -5,6 +5,7 @@ One wrong child refuses the whole answer. Half an answer would otherwise delete 
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -113,7 +114,7 @@ def _prepared(item: Any, place: int, given: _Given, kinds: Mapping[tuple[str, st
             f"spec.{_DECLARED[given.spec.sort]} of {given.spec.sort} {given.spec.name}: add it there"
         )
     manifest = _placed(item, kind, given.parent)
-    manifest = _labelled(manifest, given.labels, given.annotations)
+    manifest = _labelled(_as_stored(manifest), given.labels, given.annotations)
     child = Child(child_id(manifest), kind, manifest)
     if not given.selector.matches(labels_of(manifest)):
         raise _Refused(
@@ -191,6 +192,17 @@ def _labelled(item: Obj, labels: Mapping[str, str], annotations: Mapping[str, st
     if annotations:
         changes["annotations"] = {**annotations_of(item), **annotations}
     return _with_metadata(item, changes) if changes else item
+
+
+def _as_stored(item: Obj) -> Obj:
+    """Return a Secret with its texts where servers put them, since they would otherwise be missing for ever."""
+    texts, data = item.get("stringData"), item.get("data") or {}
+    if (item["apiVersion"], item["kind"]) != ("v1", "Secret") or not isinstance(data, dict):
+        return item
+    if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
+        return item
+    encoded = {key: b64encode(text.encode()).decode() for key, text in texts.items()}
+    return {name: value for name, value in item.items() if name != "stringData"} | {"data": {**data, **encoded}}
 
 
 def _with_metadata(item: Obj, changes: Obj) -> Obj:

@@ -44,6 +44,10 @@ class WorkQueue(Generic[K]):
         """Tell whether a key waits for a worker or is being looked at; one that is due later does not count."""
         return key in self._dirty or key in self._working
 
+    def is_due(self, key: K) -> bool:
+        """Tell whether a key is to be looked at as soon as a worker is free, be it once more."""
+        return key in self._dirty
+
     def add(self, key: K) -> None:
         """Have a key looked at as soon as a worker is free; adding it twice is adding it once."""
         if key in self._dirty:

@@ -9,7 +9,7 @@ from typing import Protocol
 from hanse.kube.cache import Change
 from hanse.kube.manifest import Key, Obj, key_of
 from hanse.kube.resources import Resource
-from hanse.propagation.dependencies import Needs
+from hanse.propagation.dependencies import NO_NEEDS, Needs
 from hanse.propagation.intent import Intent, Problem, Ref
 from hanse.propagation.records import Record
 from hanse.propagation.removal import DELETED, Removal
@@ -69,7 +69,11 @@ NO_KIN = Kin()
 
 
 class Door(Protocol):
-    """Translates the objects of some kinds; pure throughout."""
+    """Translates the objects of some kinds; pure throughout.
+
+    Whoever derives from it need not answer what has an answer here: that of a door whose sources stand for themselves,
+    and are told nothing.
+    """
 
     @property
     def name(self) -> str:
@@ -98,9 +102,11 @@ class Door(Protocol):
 
     def supersedes(self, source: Obj) -> bool:
         """Tell whether an object speaks for its target before those that came first."""
+        return False
 
     def kin(self, source: Obj) -> Kin:
         """Say which other sources of an object are its family, and how it ranks among them."""
+        return NO_KIN
 
     def farewell(self, source: Obj) -> Farewell | Problem:
         """Say what becomes of the copies of an object that is being deleted, or why that cannot be said."""
@@ -110,30 +116,38 @@ class Door(Protocol):
 
     def lets_go(self, source: Obj) -> bool:
         """Tell whether somebody asked that an object be federated no longer: its copies become the members' own."""
+        return False
 
     def translate(self, source: Obj) -> Intent | Problem:
         """Say what shall be where, or why it cannot be said."""
 
     def shared(self, intent: Intent, kin: Sequence[Obj]) -> Intent:
         """Return what a source asks for that speaks for others of its family, too; each may be in other clusters."""
+        return intent
 
     def needs(self, source: Obj) -> Needs:
         """Say which other source objects this one names, and whether those go where it goes."""
+        return NO_NEEDS
 
     def parting(self, source: Obj, waiting_for: Collection[str]) -> Obj:
         """Return a source that is going as it shall be while these clusters have yet to confirm that it is gone there.
 
         The engine's own finalizer is not the door's; where nothing is to be written it is the very object given.
         """
+        return source
 
     def reported(self, source: Obj, report: Report, now: str) -> Obj:
         """Return the source as it shall be once the report is in its status; unchanged where that says it already."""
+        return source
 
     def records(self, source: Obj, report: Report, now: str) -> Iterable[Record]:
         """Yield what a report has to be written down in on the host beside the source itself."""
+        return ()
 
     def refused(self, source: Obj, problem: Problem, now: str) -> Obj:
         """Return the source as it shall be once the problem is told in it."""
+        return source
 
     def marks(self, source: Obj, report: Report | None) -> Mark | None:
         """Say what another source object has to know of this one; without a report, that it is going."""
+        return None

@@ -7,7 +7,7 @@ there is of it goes nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hanse.api.clusters import words_of
@@ -38,11 +38,8 @@ from hanse.kube.manifest import (
 from hanse.kube.resources import DEPLOYMENTS, Resource
 from hanse.placement.ask import ClusterTerm, Duplicated, Override, Placement
 from hanse.placement.candidate import Toleration
-from hanse.propagation.dependencies import NO_NEEDS, Needs
-from hanse.propagation.door import Affected, Farewell, Inputs, Kin, Mark
+from hanse.propagation.door import Affected, Door, Farewell, Inputs, Kin
 from hanse.propagation.intent import Intent, Problem, Ref
-from hanse.propagation.records import Record
-from hanse.propagation.report import Report
 from hanse.propagation.stored_form import as_stored, given_by_cluster
 from hanse.rollouts.shelf import generation_of
 
@@ -66,7 +63,7 @@ class _Known:
     awake: bool = False
 
 
-class RolloutDoor:
+class RolloutDoor(Door):
     """Carries what was rendered for releases into their clusters."""
 
     def __init__(self, known: _Known | None = None) -> None:
@@ -124,10 +121,6 @@ class RolloutDoor:
         piece = self._known.pieces.get(source.key)
         read = None if piece is None else _read(piece)
         return source if read is None else Ref(read.resource, read.key)
-
-    def supersedes(self, _source: Obj) -> bool:
-        """Say that whoever came first keeps an object, unless that is a release of the same application."""
-        return False
 
     def kin(self, source: Obj) -> Kin:
         """Say that of an application's releases the newest speaks for an object that several of them have."""
@@ -205,30 +198,6 @@ class RolloutDoor:
             intent.placement, clusters=ClusterTerm(names=tuple(names)), forbidden=tuple(sorted(forbidden))
         )
         return replace(intent, placement=placement, overrides=tuple(overrides), voices=tuple(voices))
-
-    def needs(self, _source: Obj) -> Needs:
-        """Say that a release has all that it names, or that its user sees to it."""
-        return NO_NEEDS
-
-    def parting(self, source: Obj, waiting_for: Collection[str]) -> Obj:
-        """Return the object given: nothing in it depends on who has yet to let it go."""
-        return source
-
-    def reported(self, source: Obj, report: Report, now: str) -> Obj:
-        """Leave pieces as they are: their release's targets say how it went."""
-        return source
-
-    def records(self, source: Obj, report: Report, now: str) -> Iterable[Record]:
-        """Say that nothing is to be written down beside the targets."""
-        return ()
-
-    def refused(self, source: Obj, problem: Problem, now: str) -> Obj:
-        """Leave pieces as they are: their release's targets say what is wrong."""
-        return source
-
-    def marks(self, source: Obj, report: Report | None) -> Mark | None:
-        """Say that no other object has to know of this one."""
-        return None
 
     def _voices(self, source: Obj) -> tuple[Obj, ...]:
         """Return what says beside a piece where it goes, and how much of it, as far as it exists."""

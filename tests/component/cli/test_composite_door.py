@@ -7,8 +7,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from hanse.api.admiralty.keys import DOORS_ANNOTATION
-from hanse.api.clusters import CLUSTERS, parse_cluster
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION, parse_cluster
 from hanse.api.metacontroller.definitions import COMPOSITE_CONTROLLER_CRD, METACONTROLLER_CRDS
 from hanse.api.metacontroller.kinds import COMPOSITE_CONTROLLERS
 from hanse.cli.composite_parts import place_in

@@ -6,17 +6,9 @@ import socket
 import pytest
 import yaml
 
-from hanse.api.admiralty.keys import (
-    DOORS_ANNOTATION,
-    ELECT,
-    HAS_FINALIZER,
-    MANIFEST,
-    POD_FINALIZER,
-    PREFIX,
-    PROXY_SCHEDULER,
-)
+from hanse.api.admiralty.keys import ELECT, HAS_FINALIZER, MANIFEST, POD_FINALIZER, PREFIX, PROXY_SCHEDULER
 from hanse.api.admiralty.kinds import CLUSTER_TARGETS, POD_CHAPERONS
-from hanse.api.clusters import CLUSTERS
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION
 from hanse.cli.agent_admission import admit
 from hanse.cli.agent_chaperons import keep
 from hanse.clusters.account import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES

@@ -8,18 +8,9 @@ import pytest
 import yaml
 
 from hanse.api.admiralty.definitions import ADMIRALTY_CRDS
-from hanse.api.admiralty.keys import (
-    ANSWERS,
-    DOORS_ANNOTATION,
-    ELECT,
-    HAS_FINALIZER,
-    MANIFEST,
-    PROXY_SCHEDULER,
-    REASON,
-    TARGET,
-)
+from hanse.api.admiralty.keys import ANSWERS, ELECT, HAS_FINALIZER, MANIFEST, PROXY_SCHEDULER, REASON, TARGET
 from hanse.api.admiralty.kinds import CLUSTER_TARGETS, POD_CHAPERONS
-from hanse.api.clusters import CLUSTERS
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION
 from hanse.kube.client import WriteOptions
 from hanse.kube.resources import NAMESPACES, PODS
 from hanse.pods.installing.opening import write_into

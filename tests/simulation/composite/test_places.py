@@ -5,8 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hanse.api.admiralty.keys import DOORS_ANNOTATION
-from hanse.api.clusters import CLUSTERS
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION
 from hanse.api.metacontroller.definitions import METACONTROLLER_CRDS
 from hanse.api.metacontroller.kinds import COMPOSITE_CONTROLLERS, COMPOSITES_DOOR, DECORATOR_CONTROLLERS
 from hanse.cli.composite_parts import NO_KINDS, SOMEBODY_ELSES, obstacle

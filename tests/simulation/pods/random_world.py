@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from hanse.api.admiralty.definitions import ADMIRALTY_CRDS
-from hanse.api.admiralty.keys import DOORS_ANNOTATION, ENABLED, NAMESPACE_LABEL, PODS_DOOR
+from hanse.api.admiralty.keys import ENABLED, NAMESPACE_LABEL, PODS_DOOR
 from hanse.api.admiralty.kinds import CLUSTER_TARGETS, TARGETS
 from hanse.api.admiralty.names import TargetName
-from hanse.api.clusters import CLUSTERS
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION
 from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.apiserver import ApiServer, Identity
 from hanse.apiserver.storage import Change

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 
 from hanse.api.admiralty.definitions import ADMIRALTY_CRDS
-from hanse.api.admiralty.keys import DOORS_ANNOTATION, ENABLED, NAMESPACE_LABEL, PARENT_UID, PODS_DOOR
+from hanse.api.admiralty.keys import ENABLED, NAMESPACE_LABEL, PARENT_UID, PODS_DOOR
 from hanse.api.admiralty.kinds import CLUSTER_TARGETS, POD_CHAPERONS, TARGETS
 from hanse.api.admiralty.names import TargetName
-from hanse.api.clusters import CLUSTERS
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION
 from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.apiserver.webhook_client import CallFailed, Target
 from hanse.cli.control_plane import run_control_plane

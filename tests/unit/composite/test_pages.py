@@ -9,6 +9,7 @@ from hanse.api.metacontroller.definitions import COMPOSITE_CONTROLLER_CRD
 from hanse.cli.composite_files import read_local
 from hanse.composite.reading import read_controller
 from hanse.composite.spec import ControllerSpec, Sort
+from tests.behaviour.composite_lines import LINES
 from tests.unit.defined_tests import CHECKOUT, names_in
 
 PAGE = (CHECKOUT / "docs/reference/metacontroller.md").read_text(encoding="utf-8")
@@ -23,6 +24,15 @@ def test_every_line_is_on_the_page_once_and_has_a_test():
 
     assert [int(line) for line, _, _ in rows] == [*range(1, 59)]
     assert [line for line, _, tests in rows if not NAMED.search(tests)] == []
+
+
+def test_every_line_is_tried_on_the_embedded_and_on_a_real_api_server():
+    told = {int(name.split("_")[1]) for name in LINES}
+    told |= {
+        int(line) for function in LINES.values() for line in re.findall(r"Line (\d+), too", function.__doc__ or "")
+    }
+
+    assert told == {*range(1, 59)}
 
 
 def test_every_test_on_the_page_exists():

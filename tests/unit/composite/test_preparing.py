@@ -10,7 +10,7 @@ from hanse.api.metacontroller.kinds import (
 )
 from hanse.composite.preparing import prepared
 from hanse.composite.spec import Sort
-from hanse.kube.resources import CONFIGMAPS, NODES, PODS, Resource
+from hanse.kube.resources import CONFIGMAPS, NODES, PODS, SECRETS, Resource
 from tests.unit.composite.builders import catset, children, controller, pod
 
 KINDS = (PODS, CONFIGMAPS, NODES)
@@ -58,6 +58,25 @@ def test_attachments_and_outputs_are_marked_and_need_no_labels(sort, marks):
     (child,) = prepared([pod(labels={})], catset(selector={}), controller(sort), KINDS, map_key="key")
 
     assert child.manifest["metadata"]["annotations"] == marks
+
+
+@pytest.mark.parametrize(
+    ("secret", "stored"),
+    [
+        ({"stringData": {"a": "x"}}, {"data": {"a": "eA=="}}),
+        ({"stringData": {"a": "x"}, "data": {"a": "b2xk", "b": "Yg=="}}, {"data": {"a": "eA==", "b": "Yg=="}}),
+        ({"stringData": {"a": 1}}, {"stringData": {"a": 1}}),
+        ({"stringData": None}, {"stringData": None}),
+        ({"data": {"a": "eA=="}}, {"data": {"a": "eA=="}}),
+    ],
+)
+def test_the_texts_of_a_secret_are_where_servers_put_them(secret, stored):
+    metadata = {"name": "s", "namespace": "shop", "labels": {"app": "cats"}}
+    told = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, **secret}
+    (child,) = prepared([told], catset(), controller(), (SECRETS,))
+
+    assert {name: child.manifest[name] for name in ("data", "stringData") if name in child.manifest} == stored
+    assert told == {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, **secret}
 
 
 def test_the_answer_itself_is_not_written_to():

@@ -84,6 +84,5 @@ NODE_TARGET_NAMESPACE = f"{PREFIX}target-namespace"
 NODE_TARGET_NAME = f"{PREFIX}target-name"
 NODE_CLUSTER_TARGET = f"{PREFIX}cluster-target-name"
 
-# On a Cluster of the federation: the doors that are open in it, separated by commas.
-DOORS_ANNOTATION = "hanse.dev/doors"
+# What the door of pods is called on a Cluster of the federation.
 PODS_DOOR = "pods"

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hanse.api.admiralty.keys import DOORS_ANNOTATION, PODS_DOOR
-from hanse.api.clusters import CLUSTERS
+from hanse.api.admiralty.keys import PODS_DOOR
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION
 from hanse.api.federation import FEDERATIONS, federation_manifest
 from hanse.api.mcs import MCS_ANNOTATION, TAKES_PART
 from hanse.api.metacontroller.kinds import COMPOSITES_DOOR

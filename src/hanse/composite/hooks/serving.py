@@ -1,16 +1,15 @@
 """The side of the process in which a hook's code runs: takes on limits, then answers one question after the other.
 
 The pipes are put out of reach of what the code prints: its output goes where its complaints go, and is quoted when it
-fails. The process dies with its parent, uses no network, and ends when nobody can ask it any more.
+fails. The process was begun by `hanse.kube.launcher`: it dies with its parent and uses no network. It ends when nobody
+can ask it any more.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import resource
-import signal
 import sys
 
 from hanse.composite.hooks import frames
@@ -20,11 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from io import FileIO
-
-_NEW_NETWORK = 0x40000000
-_NEW_USER = 0x10000000
-_DIE_WITH_PARENT = 1
-_NO_NEW_PRIVILEGES = 38
 
 _MOST_REASON_CHARACTERS = 1000
 
@@ -45,7 +39,6 @@ def serve(opened: Callable[[], Callable[[bytes, bytes], bytes]]) -> None:
     """
     limits = json.loads(sys.argv[1])
     questions, answers = _private_pipes()
-    _confine(limits["parent"])
     answer = opened()
     _limit(limits["memory"], limits["answer"])
     asked = os.getpid()
@@ -108,19 +101,6 @@ def _send(answers: FileIO, kind: bytes, payload: bytes) -> None:
     left = memoryview(frames.frame(kind, payload))
     while left:
         left = left[answers.write(left) :]
-
-
-def _confine(parent: int) -> None:
-    if sys.platform == "linux":
-        library = ctypes.CDLL(None)
-        # Where the machine forbids both, the code reaches what the machine reaches.
-        if library.unshare(_NEW_NETWORK) != 0:
-            library.unshare(_NEW_USER | _NEW_NETWORK)
-        # After that: a change of user takes it back.
-        library.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
-        library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    if os.getppid() != parent:
-        sys.exit(1)
 
 
 def _limit(memory: int, file_size: int) -> None:

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from hanse.composite.hooks.addresses import FORBIDDEN, guarded_resolver, is_callable
 from hanse.composite.hooks.answers import UnreadableAnswer, read_answer
 from hanse.composite.hooks.calling import CLOSED, MEGABYTE, MOST_ANSWER_BYTES, HookFailed, HookParts
 from hanse.composite.hooks.endpoints import Access, open_endpoint
 from hanse.composite.hooks.etags import Tagged, TaggedAnswers, root_of
 from hanse.composite.hooks.statuses import BadStatus, HttpAnswer, counting_body
 from hanse.composite.spec import WebhookSpec
+from hanse.kube.callable_addresses import FORBIDDEN, guarded_resolver, is_callable
 from hanse.kube.manifest import Obj
 from hanse.kube.runtime import Runtime
 

@@ -17,6 +17,7 @@ import orjson
 from hanse.composite.hooks import frames
 from hanse.composite.hooks.answers import cut
 from hanse.composite.hooks.calling import MEGABYTE, MOST_ANSWER_BYTES
+from hanse.kube import launcher
 
 # An interpreter starts in a fraction of a second; a machine that swaps needs longer.
 START_SECONDS = 60.0
@@ -167,6 +168,7 @@ def exhausted(allowance: Allowance) -> str:
 
 async def _spawned(program: str, said: IO[bytes], allowance: Allowance) -> Process:
     return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", launcher.__file__, _confinement()),
         *(sys.executable, "-I", "-u", "-m", program, _limits(allowance)),
         stdin=PIPE,
         stdout=PIPE,
@@ -178,9 +180,14 @@ async def _spawned(program: str, said: IO[bytes], allowance: Allowance) -> Proce
     )
 
 
+def _confinement() -> str:
+    # Memory is limited by the process itself, once it has loaded what it needs to serve.
+    return orjson.dumps({"parent": os.getpid(), "resources": {}}).decode()
+
+
 def _limits(allowance: Allowance) -> str:
     memory = min(allowance.memory, _MOST_MEMORY_BYTES)
-    return orjson.dumps({"parent": os.getpid(), "memory": memory, "answer": MOST_ANSWER_BYTES}).decode()
+    return orjson.dumps({"memory": memory, "answer": MOST_ANSWER_BYTES}).decode()
 
 
 def _environment(allowance: Allowance) -> dict[str, str]:

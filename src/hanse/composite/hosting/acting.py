@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hanse.api.metacontroller.kinds import LAST_APPLIED_ANNOTATION
@@ -10,7 +11,7 @@ from hanse.composite.applying import Mark, dry_run_difference, mark, updated, wi
 from hanse.composite.children import ChildId
 from hanse.composite.claiming import is_controlled_by
 from hanse.composite.merging import MergeProblem
-from hanse.composite.planning import Action, Apply, Create, Delete, Plan, Recreate, Try, Update
+from hanse.composite.planning import Action, Apply, Create, Delete, Plan, Recreate, Try, Update, id_of
 from hanse.composite.preparing import Child
 from hanse.composite.settling import Settling
 from hanse.kube.cache import Cache
@@ -24,19 +25,25 @@ _DRY_RUN = WriteOptions(dry_run=True)
 _FORGET = [{"op": "remove", "path": f"/metadata/annotations/{LAST_APPLIED_ANNOTATION.replace('/', '~1')}"}]
 # What nobody asked for, and changes with every write.
 _NOT_ASKED_FOR = ("status", "metadata.resourceVersion", "metadata.generation", "metadata.managedFields")
+# Children of one parent that are written at a time: few enough to leave the other parents their turn.
+_AT_ONCE = 8
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a plan: the sentences of what failed, and the children that the server would not take."""
+    """What came of a plan: the sentences of what failed, the children that the server would not take, and whether any
+    was deleted, which will be heard of.
+    """
 
     problems: list[str] = field(default_factory=list)
     refused: set[ChildId] = field(default_factory=set)
+    deleted: bool = False
 
     def add(self, other: Outcome) -> None:
         """Take in what came of another plan."""
         self.problems += other.problems
         self.refused |= other.refused
+        self.deleted |= other.deleted
 
 
 class NameTaken(Exception):
@@ -65,21 +72,28 @@ class Hands:
         self._settling.forget(uid)
 
     async def carry_out(self, parent: Obj, observed: Mapping[ChildId, Obj], plan: Plan) -> Outcome:
-        """Do what was planned, one child after the other; what fails for one keeps no other waiting."""
+        """Do what was planned, one kind after the other; what fails for one child keeps no other waiting."""
         outcome = Outcome([problem.sentence for problem in plan.problems])
-        for action in plan.actions:
-            try:
-                await self._do(parent, action)
-            except (Conflict, NotFound):
-                # Somebody was faster: what they did comes by the watch, and is looked at then.
-                continue
-            except (ApiError, NameTaken) as error:
-                child = action.id if isinstance(action, Delete) else action.child.id
-                outcome.refused.add(child)
-                outcome.problems.append(f"{child}: {error}")
-            else:
-                self._remember(parent, observed, action)
+        for together in _together(plan.actions):
+            attempts = (self._attempt(parent, observed, action) for action in together)
+            # All are waited for: one that goes on after its sync would be taken for the next one's.
+            for came in await asyncio.gather(*attempts, return_exceptions=True):
+                if isinstance(came, BaseException):
+                    raise came
+                outcome.add(came)
         return outcome
+
+    async def _attempt(self, parent: Obj, observed: Mapping[ChildId, Obj], action: Action) -> Outcome:
+        try:
+            await self._do(parent, action)
+        except (Conflict, NotFound):
+            # Somebody was faster: what they did comes by the watch, and is looked at then.
+            return Outcome()
+        except (ApiError, NameTaken) as error:
+            child = id_of(action)
+            return Outcome([f"{child}: {error}"], {child})
+        self._remember(parent, observed, action)
+        return Outcome(deleted=isinstance(action, Delete | Recreate))
 
     async def _do(self, parent: Obj, action: Action) -> None:
         match action:
@@ -166,17 +180,36 @@ class Hands:
             uid_of(parent),
             dig(parent, "metadata", "generation", default=0),
             str(child.id),
-            _written(live, child.manifest),
+            _written(live, action),
             self._client.runtime.now(),
         )
 
 
-def _written(live: Obj, desired: Obj) -> Iterator[Difference]:
+def _together(actions: Iterable[Action]) -> Iterator[Sequence[Action]]:
+    """Part actions into those that need not wait for each other, in order.
+
+    A hook that returns what others need before them, a ServiceAccount before its Pods, has them made in that order.
+    """
+    batch: list[Action] = []
+    for action in actions:
+        if batch and (len(batch) == _AT_ONCE or _sort_of(action) != _sort_of(batch[0])):
+            yield batch
+            batch = []
+        batch.append(action)
+    if batch:
+        yield batch
+
+
+def _sort_of(action: Action) -> tuple[type[Action], Resource]:
+    return type(action), action.resource if isinstance(action, Delete) else action.child.resource
+
+
+def _written(live: Obj, action: Update | Apply | Recreate) -> Iterator[Difference]:
     try:
-        after = updated(live, desired)
+        after = action.body if isinstance(action, Update) else updated(live, action.child.manifest) or live
     except MergeProblem:
         return
-    for change in differences(without_memory(live), without_memory(after or live)):
+    for change in differences(without_memory(live), without_memory(after)):
         if not change.path.startswith(_NOT_ASKED_FOR):
             yield change
 

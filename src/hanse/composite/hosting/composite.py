@@ -13,7 +13,7 @@ from hanse.composite.bodies import SyncAnswer, is_strict, read_sync, sync_reques
 from hanse.composite.children import ChildId, Observed, by_id
 from hanse.composite.claiming import adopted, claim, may_adopt, released, selector_of
 from hanse.composite.hosting.abroad import HandsAbroad, hands_abroad
-from hanse.composite.hosting.acting import Hands
+from hanse.composite.hosting.acting import Hands, Outcome
 from hanse.composite.hosting.finalizing import held, is_held, manages_children
 from hanse.composite.hosting.finalizing import released as let_go
 from hanse.composite.hosting.opened import OpenedHooks, sync_hook
@@ -28,7 +28,16 @@ from hanse.composite.planning import plan
 from hanse.composite.preparing import Child, prepared
 from hanse.composite.rolling.reporting import with_condition
 from hanse.composite.spec import ControllerSpec
-from hanse.kube.manifest import Obj, is_deleting, name_of, namespace_of, owner_reference, uid_of, version_of
+from hanse.kube.manifest import (
+    Obj,
+    finalizers_of,
+    is_deleting,
+    name_of,
+    namespace_of,
+    owner_reference,
+    uid_of,
+    version_of,
+)
 from hanse.kube.patches.differences import differences, digest
 from hanse.kube.resources import Resource
 from hanse.kube.runtime import timestamp
@@ -121,6 +130,11 @@ class HostedComposite:
         """How many objects it looks after."""
         return self._rounds.objects
 
+    @property
+    def waiting(self) -> int:
+        """How many objects are to be looked at as soon as can be."""
+        return self._rounds.waiting
+
     def concerns(self, root: Root, obj: Obj) -> bool:
         """Say that it is for the parents that match, and those that wait for it before they go."""
         return self._rounds.matches(root, obj) or is_held(obj, self._spec)
@@ -144,12 +158,13 @@ class HostedComposite:
         verdict = await self._asked(root, scene)
         if verdict.finalized:
             parent = await let_go(client, self._kind, parent, self._spec)
-        problems: list[str] = []
+        outcome = Outcome()
         if manages_children(parent, self._spec):
-            problems = await self._act(parent, scene, verdict)
-        problem = "; ".join([*problems, *scene.abroad.troubles])
-        await self._report(parent, verdict.status, scene, problem)
-        if problems:
+            outcome = await self._act(parent, scene, verdict)
+        problem = "; ".join([*outcome.problems, *scene.abroad.troubles])
+        if problem or not self._is_outdated(root, parent, verdict, outcome):
+            await self._report(parent, verdict.status, scene, problem)
+        if outcome.problems:
             raise SyncProblem(problem)
         # In other clusters the engine tries again, and tells when that has helped.
         await self._rounds.teller.warn(parent, problem)
@@ -217,7 +232,7 @@ class HostedComposite:
             raise SyncProblem(children)
         return tuple(children)
 
-    async def _act(self, parent: Obj, scene: _Scene, verdict: _Verdict) -> list[str]:
+    async def _act(self, parent: Obj, scene: _Scene, verdict: _Verdict) -> Outcome:
         planned = plan(
             scene.asked,
             verdict.children,
@@ -231,7 +246,13 @@ class HostedComposite:
             outcome.add(await self._abroad.carry_out(parent, planned.elsewhere))
         if self._roller is not None:
             self._roller.refused[uid_of(parent)] = outcome.refused
-        return outcome.problems
+        return outcome
+
+    def _is_outdated(self, root: Root, parent: Obj, verdict: _Verdict, outcome: Outcome) -> bool:
+        """Tell whether nobody would miss the status: the hook is asked again at once, or the parent is gone."""
+        if verdict.finalized and is_deleting(parent) and not finalizers_of(parent):
+            return True
+        return (outcome.deleted or self._rounds.is_due(root)) and self._rounds.teller.may_wait(parent)
 
     async def _report(self, parent: Obj, status: Obj, scene: _Scene, problem: str) -> None:
         written = await self._rounds.teller.write(self._kind, parent, observed_generation(status, parent), problem)

@@ -65,6 +65,11 @@ class HostedDecorator:
         """How many objects it looks after."""
         return self._rounds.objects
 
+    @property
+    def waiting(self) -> int:
+        """How many objects are to be looked at as soon as can be."""
+        return self._rounds.waiting
+
     def concerns(self, root: Root, obj: Obj) -> bool:
         """Say that it is for what both selectors match, and what waits for it before it goes."""
         return self._rounds.matches(root, obj) or is_held(obj, self._spec)

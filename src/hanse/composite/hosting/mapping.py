@@ -63,6 +63,11 @@ class HostedMap:
         """How many objects it looks after."""
         return self._rounds.objects
 
+    @property
+    def waiting(self) -> int:
+        """How many objects are to be looked at as soon as can be."""
+        return self._rounds.waiting
+
     def concerns(self, root: Root, obj: Obj) -> bool:
         """Say that it is for the parents that match and stay; what goes is the garbage collector's."""
         return self._rounds.matches(root, obj) and not is_deleting(obj)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -13,12 +14,13 @@ from hanse.composite.spec import ControllerSpec, HookSpec, WebhookSpec
 from hanse.kube.manifest import Obj
 from hanse.kube.runtime import Runtime
 
-_CONSTANT = ("url", "controller_name", "controller_type")
+# The last is Hanse's own, and empty where a process runs the controllers of one cluster alone.
+_CONSTANT = ("url", "controller_name", "controller_type", "cluster")
 _TOO_MANY_REQUESTS = 429
 
 
 class HookMetrics:
-    """Counts the calls of all hooks of one server."""
+    """Counts the calls of all hooks of one process, and the objects that wait for them."""
 
     def __init__(self, runtime: Runtime, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()
@@ -26,18 +28,28 @@ class HookMetrics:
         self._requests: dict[str, Counter] = {}
         self._durations: dict[str, Histogram] = {}
         self._in_flight: dict[str, Gauge] = {}
+        self._depth = Gauge(
+            "workqueue_depth", "Objects that wait for their controller", ("name", "cluster"), registry=self.registry
+        )
 
-    def measured(self, hooks: OpenedHooks, spec: ControllerSpec) -> OpenedHooks:
+    def count_waiting(self, spec: ControllerSpec, cluster: str, waiting: Callable[[], int]) -> Callable[[], None]:
+        """Tell how many objects wait for a controller until what is returned is called."""
+        labels = (f"{spec.sort}-{spec.name}", cluster)
+        self._depth.labels(*labels).set_function(waiting)
+        return lambda: self._depth.remove(*labels)
+
+    def measured(self, hooks: OpenedHooks, spec: ControllerSpec, cluster: str = "") -> OpenedHooks:
         """Return a controller's hooks, each of which is counted when it is called."""
         changes = {}
         for each in fields(hooks):
             hook: Hook | None = getattr(hooks, each.name)
             told: HookSpec | None = getattr(spec.hooks, each.name)
             if hook is not None and told is not None:
-                changes[each.name] = self._measured(each.name, hook, told, spec)
+                labels = (_address(told), spec.name, str(spec.sort), cluster)
+                changes[each.name] = self._measured(each.name, hook, labels)
         return replace(hooks, **changes)
 
-    def _measured(self, purpose: str, hook: Hook, told: HookSpec, spec: ControllerSpec) -> Hook:
+    def _measured(self, purpose: str, hook: Hook, labels: tuple[str, ...]) -> Hook:
         if purpose not in self._requests:
             prefix = f"metacontroller_{purpose}"
             self._requests[purpose] = Counter(
@@ -55,7 +67,6 @@ class HookMetrics:
             self._in_flight[purpose] = Gauge(
                 f"{prefix}_in_flight_requests", f"Calls of {purpose} hooks under way", _CONSTANT, registry=self.registry
             )
-        labels = (_address(told), spec.name, str(spec.sort))
         return _Measured(
             hook,
             self._runtime,

@@ -93,9 +93,18 @@ class Rounds:
         """How many objects the controller looks after."""
         return len(self._uids)
 
+    @property
+    def waiting(self) -> int:
+        """How many objects are to be looked at as soon as can be."""
+        return len(self._loop.queue)
+
     def add(self, kind: Resource, key: Key) -> None:
         """Have an object synced."""
         self._loop.queue.add(Root(kind, key))
+
+    def is_due(self, root: Root) -> bool:
+        """Tell whether something changed about an object since its sync began, so that the next one follows at once."""
+        return self._loop.queue.is_due(root)
 
     def matches(self, root: Root, obj: Obj) -> bool:
         """Tell whether an object is one of those that the controller is for."""

@@ -63,10 +63,16 @@ class NotServed(Exception):
 class ControllerServer:
     """Runs the lambda controllers of one cluster."""
 
-    def __init__(self, place: Place, *, labels: str = "") -> None:
-        """Of the controller objects only those that the selector `labels` matches are served."""
+    def __init__(
+        self, place: Place, *, labels: str = "", metrics: HookMetrics | None = None, cluster: str = ""
+    ) -> None:
+        """Of the controller objects only those that the selector `labels` matches are served.
+
+        Where several servers share their `metrics`, `cluster` tells whose is which.
+        """
         self._place = place
-        self.metrics = HookMetrics(place.client.runtime)
+        self.metrics = metrics or HookMetrics(place.client.runtime)
+        self._cluster = cluster
         self._caches = {resource: Cache(place.client, resource, labels=labels) for resource in SERVED}
         self._controller: Controller[_Ref] = Controller("lambda controllers", self._reconcile, place.client.runtime)
         self._running: dict[_Ref, _Running] = {}
@@ -129,21 +135,23 @@ class ControllerServer:
         place = self._place
         kinds = await find_kinds(place.client, spec)
         require_status(spec, kinds)
-        hooks = self.metrics.measured(await open_hooks(spec.hooks, place.open_hook), spec)
+        hooks = self.metrics.measured(await open_hooks(spec.hooks, place.open_hook), spec, self._cluster)
         await place.events.record(obj, "Starting", f"Starting controller: {name_of(obj)}")
         hosted = hosted_controller(obj, spec, kinds, hooks, place)
-        self._running[ref] = _Running(spec, hosted, asyncio.ensure_future(self._keep(ref, hosted, hooks)))
+        self._running[ref] = _Running(spec, hosted, asyncio.ensure_future(self._keep(ref, spec, hosted, hooks)))
         await place.events.record(obj, "Started", f"Started controller: {name_of(obj)}")
         await self._say(ref, obj, condition(READY, True, "Started", "the hooks are called"))
 
-    async def _keep(self, ref: _Ref, hosted: Hosted, hooks: OpenedHooks) -> None:
+    async def _keep(self, ref: _Ref, spec: ControllerSpec, hosted: Hosted, hooks: OpenedHooks) -> None:
         """Run a controller; what goes wrong in one ends no other."""
+        uncount = self.metrics.count_waiting(spec, self._cluster, lambda: hosted.waiting)
         try:
             await hosted.run()
         except Exception:
             log.exception("A lambda controller failed on a bug and is started again", controller=str(ref))
             self._controller.queue.add_after(ref, _AGAIN_SECONDS)
         finally:
+            uncount()
             await hooks.close()
 
     async def _stop(self, ref: _Ref, obj: Obj | None) -> None:

@@ -15,6 +15,8 @@ from hanse.kube.resources import Resource
 from hanse.kube.runtime import timestamp
 
 SYNCED = "Synced"
+# So long a status may be kept back that the next sync is about to replace.
+_PATIENCE_SECONDS = 1.0
 
 
 def observed_generation(status: Obj, parent: Obj) -> Obj:
@@ -33,12 +35,20 @@ class Teller:
         self._warned: dict[str, str] = {}
         # Of a status whose fields the schema does not all keep, what was asked for and the version that this gave.
         self._written: dict[str, tuple[str, str]] = {}
+        # Since when a status is kept back.
+        self._waiting: dict[str, float] = {}
 
     def forget(self, uid: str) -> None:
         """A parent is gone."""
         self._said.pop(uid, None)
         self._warned.pop(uid, None)
         self._written.pop(uid, None)
+        self._waiting.pop(uid, None)
+
+    def may_wait(self, parent: Obj) -> bool:
+        """Tell whether a parent's status can be left to the next sync; not for ever, if that is true of each."""
+        now = self._client.runtime.monotonic()
+        return now - self._waiting.setdefault(uid_of(parent), now) < _PATIENCE_SECONDS
 
     async def write(self, resource: Resource, parent: Obj, status: Obj, problem: str = "") -> Obj | None:
         """Give a parent this status; returns it as it is then, None where nothing was to be written.
@@ -46,6 +56,7 @@ class Teller:
         A `problem` that part of the work has is told in the same write: one for each would undo the other for ever.
         """
         self._said.pop(uid_of(parent), None)
+        self._waiting.pop(uid_of(parent), None)
         if not problem:
             return await self._write(resource, parent, status)
         self._said[uid_of(parent)] = problem

@@ -8,12 +8,11 @@ no more than a little of an answer is read.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import socket
 import ssl
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
+from hanse.kube.callable_addresses import guarded_resolver, is_callable
 from hanse.kube.runtime import Runtime
 from hanse.rollouts.environment import Check
 from hanse.rollouts.execution.judging import Found, judge
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 10.0
 ANSWER_LIMIT_BYTES = 1024 * 1024
+NEAR = "the name leads to a loopback or link-local address"
 
 
 class Asker(Protocol):
@@ -69,7 +69,7 @@ class HttpAsker:
         url = f"{check.prometheus.rstrip('/')}/api/v1/query" if check.prometheus else check.http
         query = {"query": check.query} if check.prometheus else None
         try:
-            if not self._near and _is_near(urlsplit(url).hostname or ""):
+            if not self._near and not is_callable(urlsplit(url).hostname or "", loopback=False):
                 raise _Unanswered("the host is a loopback or link-local address and is not asked")
             async with self._opened().get(url, params=query, allow_redirects=False) as answer:
                 return Found(answer.status, await _read(answer.content))
@@ -82,7 +82,7 @@ class HttpAsker:
         import aiohttp
 
         if self._session is None:
-            resolver = None if self._near else far_resolver()
+            resolver = None if self._near else guarded_resolver(loopback=False, refusal=NEAR)
             self._session = aiohttp.ClientSession(
                 timeout=aiohttp.ClientTimeout(total=self._timeout_seconds),
                 connector=aiohttp.TCPConnector(resolver=resolver, limit=32, limit_per_host=4),
@@ -99,35 +99,6 @@ async def _read(content: aiohttp.StreamReader) -> bytes:
         if len(body) > ANSWER_LIMIT_BYTES:
             raise _Unanswered("the answer is larger than 1 MiB")
     return bytes(body)
-
-
-def _is_near(host: str) -> bool:
-    """Tell whether an address is a loopback or link-local one, or the unspecified one, which leads to loopback."""
-    if host.rstrip(".").lower() == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None) or address
-    return mapped.is_loopback or mapped.is_link_local or mapped.is_unspecified
-
-
-def far_resolver() -> aiohttp.abc.AbstractResolver:
-    """Make a resolver that knows no name for a near address, whatever DNS says about it."""
-    import aiohttp
-
-    class FarResolver(aiohttp.ThreadedResolver):
-        async def resolve(
-            self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-        ) -> list[aiohttp.abc.ResolveResult]:
-            found = await super().resolve(host, port, family)
-            far = [each for each in found if not _is_near(each["host"])]
-            if not far:
-                raise OSError(None, "the name leads to a loopback or link-local address")
-            return far
-
-    return FarResolver()
 
 
 def _why(error: Exception) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from hanse.rollouts.sources import launcher
+from hanse.kube import launcher
 from hanse.rollouts.sources.settings import MEGABYTE, Limits
 
 _COMPLAINT_BYTES = MEGABYTE

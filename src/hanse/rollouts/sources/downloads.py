@@ -6,11 +6,11 @@ import asyncio
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
+from hanse.kube.callable_addresses import is_callable
 from hanse.rollouts.sources.settings import MEGABYTE, Limits
 
 _REDIRECTS = {301, 302, 303, 307, 308}
@@ -113,11 +113,7 @@ def _too_large(most_bytes: int) -> DownloadProblem:
 
 def _refuse_link_local(url: str) -> None:
     """Refuse addresses at which clouds hand out credentials; whoever writes an Application chooses the address."""
-    try:
-        address = ip_address((urlsplit(url).hostname or "").partition("%")[0])
-    except ValueError:
-        return
-    if (getattr(address, "ipv4_mapped", None) or address).is_link_local:
+    if not is_callable(urlsplit(url).hostname or "", loopback=True):
         raise DownloadProblem("a link-local address is not asked")
 
 

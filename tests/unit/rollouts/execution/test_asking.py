@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
+from hanse.kube.callable_addresses import guarded_resolver
 from hanse.kube.runtime import SeededRuntime
 from hanse.rollouts.environment import Check
 from hanse.rollouts.execution import Outcome, asking
@@ -113,7 +114,7 @@ async def test_nothing_near_the_control_plane_is_asked(address, host):
 
 
 async def test_a_name_that_leads_near_the_control_plane_is_not_known():
-    resolver = asking.far_resolver()
+    resolver = guarded_resolver(loopback=False, refusal=asking.NEAR)
 
     assert [each["host"] for each in await resolver.resolve("192.0.2.7", 80)] == ["192.0.2.7"]
     with pytest.raises(OSError, match="leads to a loopback or link-local address"):

@@ -1,8 +1,8 @@
-"""Which addresses webhooks may have."""
+"""Which addresses may be called that strangers chose."""
 
 import pytest
 
-from hanse.composite.hooks.addresses import guarded_resolver, is_callable
+from hanse.kube.callable_addresses import guarded_resolver, is_callable
 
 
 @pytest.mark.parametrize(

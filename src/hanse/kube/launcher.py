@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> None:
 
 def _confine() -> None:
     library = ctypes.CDLL(None)
-    # Where the machine forbids both, that nothing remote may be referred to is all that keeps it from the network.
+    # Where the machine forbids both, only what the program is given and may do keeps it from the network.
     if library.unshare(_NEW_NETWORK) != 0:
         library.unshare(_NEW_USER | _NEW_NETWORK)
     # After that: a change of user takes it back.

@@ -1,4 +1,6 @@
-"""Which addresses webhooks may have: never link-local ones, where clouds hand out credentials; loopback if allowed."""
+"""Which addresses may be called that strangers chose: never link-local ones, where clouds hand out credentials, and
+loopback ones only if allowed.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,11 @@ def is_callable(host: str, *, loopback: bool) -> bool:
     return loopback or not (real.is_loopback or real.is_unspecified)
 
 
-def guarded_resolver(*, loopback: bool) -> AbstractResolver:
-    """Make a resolver that knows no name for an address that may not be called, whatever DNS says about it."""
+def guarded_resolver(*, loopback: bool, refusal: str = FORBIDDEN) -> AbstractResolver:
+    """Make a resolver that knows no name for an address that may not be called, whatever DNS says about it.
+
+    What it raises for such a name says the `refusal`.
+    """
     import aiohttp
 
     class GuardedResolver(aiohttp.ThreadedResolver):
@@ -37,7 +42,7 @@ def guarded_resolver(*, loopback: bool) -> AbstractResolver:
             found = await super().resolve(host, port, family)
             allowed = [each for each in found if is_callable(each["host"], loopback=loopback)]
             if not allowed:
-                raise OSError(None, FORBIDDEN)
+                raise OSError(None, refusal)
             return allowed
 
     return GuardedResolver()
