@@ -93,4 +93,4 @@ async def test_only_chaperons_of_clusters_that_this_process_keeps_name_their_mak
 
 
 def _refuse(_request: object) -> None:
-    raise Unreachable("the wire is cut")
+    raise Unreachable("target", "the wire is cut")
