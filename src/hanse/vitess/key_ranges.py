@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 MOST_PARTS = 65536
 _BOUND = re.compile(r"(?:[0-9a-f]{2})*")
@@ -67,7 +68,7 @@ def equal_ranges(parts: int, hex_width: int = 0) -> tuple[KeyRange, ...]:
         raise ValueError(problem)
     width = hex_width or (2 if parts <= 256 else 4)
     bounds = ["", *(f"{part * 16**width // parts:0{width}x}" for part in range(1, parts)), ""]
-    return tuple(KeyRange(start, end) for start, end in zip(bounds, bounds[1:], strict=False))
+    return tuple(KeyRange(start, end) for start, end in pairwise(bounds))
 
 
 def sorted_ranges(ranges: Iterable[KeyRange]) -> tuple[KeyRange, ...]:
@@ -85,7 +86,7 @@ def coverage_problem(ranges: Sequence[KeyRange]) -> str:
     ordered = sorted_ranges(ranges)
     if ordered[0].start:
         return f"no shard has the keys below {ordered[0].start}; let the first start at ''"
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in pairwise(ordered):
         if problem := _seam_problem(before, after):
             return problem
     return f"no shard has the keys from {ordered[-1].end}; let the last end at ''" if ordered[-1].end else ""
