@@ -31,7 +31,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install install-dev lock run test coverage lint bench soak kubernetes kubernetes-path helm helm-path test-kubernetes clean
+.PHONY: help install install-dev lock run test coverage lint bench soak kubernetes kubernetes-path helm helm-path vitess vitess-path test-kubernetes clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -117,6 +117,12 @@ helm: $(RUNTIME_STAMP) ## Build the Helm that renders charts into the cache, onc
 
 helm-path: ## Print the folder of that Helm (use make -s)
 	@components/build --path helm
+
+vitess: $(RUNTIME_STAMP) ## Build the real Vitess programs into the cache, once
+	@components/build vitess
+
+vitess-path: ## Print the folder of those programs (use make -s)
+	@components/build --path vitess
 
 # Whole federations run one after the other: the load balancers of their simulated clusters listen on the same addresses.
 test-kubernetes: $(DEV_STAMP) kubernetes ## Run the tests on real Kubernetes clusters
