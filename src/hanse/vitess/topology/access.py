@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import TypeVar
 
+from hanse.api.planetscale.values import LockserverParams
+from hanse.api.vitess_records.topology import CellInfo
 from hanse.api.vitess_records.wire import Message, decode, encode
 from hanse.vitess.topology import paths
 from hanse.vitess.topology.paths import GLOBAL, Place
@@ -29,18 +30,10 @@ M = TypeVar("M", bound=Message)
 _ATTEMPTS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class LockserverAddress:
-    """Where a Vitess keeps what is known everywhere."""
-
-    address: str
-    root: str
-
-
 class Topology:
     """Reads and writes records by their place; cells are found through their CellInfo."""
 
-    def __init__(self, stores: Stores, lockserver: LockserverAddress) -> None:
+    def __init__(self, stores: Stores, lockserver: LockserverParams) -> None:
         self._stores = stores
         self._lockserver = lockserver
 
@@ -48,7 +41,10 @@ class Topology:
         """Return the store of a scope; raises NoNode for a cell that is not registered, and Unreachable."""
         if scope == GLOBAL:
             return self._stores.open(self._lockserver.address, self._lockserver.root)
-        info = (await self.read(paths.cell_info(scope))).value
+        return self.cell_store((await self.read(paths.cell_info(scope))).value)
+
+    def cell_store(self, info: CellInfo) -> TopologyStore:
+        """Return the store that a CellInfo points at; raises Unreachable."""
         return self._stores.open(info.server_address, info.root)
 
     async def read(self, place: Place[M]) -> Versioned[M]:

@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
+from hanse.api.planetscale.values import LockserverParams
 from hanse.api.vitess_records.topology import CellInfo, Keyspace, Tablet, TabletAlias
 from hanse.kube.runtime import SeededRuntime
 from hanse.simulator.virtual_time import run_virtually
 from hanse.vitess.topology import paths
-from hanse.vitess.topology.access import LockserverAddress, Topology
+from hanse.vitess.topology.access import Topology
 from hanse.vitess.topology.memory import MemoryLockserver, MemoryStores
 from hanse.vitess.topology.store import (
     BadRecord,
@@ -33,7 +34,9 @@ def virtually(scene):
 
 
 def topology_of(server, stores=None):
-    return Topology(stores or MemoryStores({"global:2379": server}), LockserverAddress("global:2379", "/vitess/global"))
+    return Topology(
+        stores or MemoryStores({"global:2379": server}), LockserverParams("etcd2", "global:2379", "/vitess/global")
+    )
 
 
 @virtually
