@@ -70,14 +70,10 @@ def quorum_refusals(
     found = []
     clusters = [member.cluster for member in quorum.members]
     if len(clusters) != MEMBERS:
-        count = len(clusters)
-        found.append(
-            Refusal(f"{_FIELD}.members", f"give {MEMBERS} members in {MEMBERS} clusters; {count} are no quorum")
-        )
+        sentence = f"give {MEMBERS} members in {MEMBERS} clusters, and not {len(clusters)}: two of three serve"
+        found.append(Refusal(f"{_FIELD}.members", sentence))
     for cluster in sorted({each for each in clusters if clusters.count(each) > 1}):
-        sentence = (
-            f"cluster {cluster} has more than one member, and its loss would end the quorum; name {MEMBERS} clusters"
-        )
+        sentence = f"cluster {cluster} has two members, and its loss would end the quorum; name {MEMBERS} clusters"
         found.append(Refusal(f"{_FIELD}.members", sentence))
     for place, member in enumerate(quorum.members):
         if not member.peer_url:

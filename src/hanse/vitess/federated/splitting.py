@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from hanse.kube.manifest import Obj, annotations_of, dig, labels_of
+from hanse.kube.patches.differences import digest
 from hanse.vitess.federated.leaving import emptied
 from hanse.vitess.federated.plan import Entries, Plan
 from hanse.vitess.federated.quorum import lockserver_for
@@ -27,6 +28,8 @@ from hanse.vitess.federated.staging import with_version
 
 # By this label of the members' objects people find those of one federated cluster.
 PARENT_LABEL = "vitess.hanse.dev/federated-cluster"
+# On a member's object: a digest of what it was given, by which it is known whether that has arrived.
+PART_ANNOTATION = "vitess.hanse.dev/part"
 # One member knows too little to do these: whoever sees all of them does (`aliases`, `pruning`).
 FEDERATED_SWITCHES = ("registerCellsAliases", "pruneCells", "pruneKeyspaces", "pruneShards")
 _WATCH_FLAG = "cells_to_watch"
@@ -43,7 +46,7 @@ def member_object(source: Obj, plan: Plan, member: str) -> Obj:
     spec = with_version(source.get("spec") or {}, plan.versions.get(member))
     metadata = source["metadata"]
     annotations = {name: text for name, text in annotations_of(source).items() if not name.startswith(_NOT_COPIED)}
-    kept = {"annotations": annotations} if annotations else {}
+    part = _member_spec(spec, metadata["name"], plan, member)
     return {
         "apiVersion": source["apiVersion"],
         "kind": source["kind"],
@@ -51,9 +54,9 @@ def member_object(source: Obj, plan: Plan, member: str) -> Obj:
             "name": metadata["name"],
             "namespace": metadata.get("namespace", ""),
             "labels": {**labels_of(source), PARENT_LABEL: metadata["name"]},
-            **kept,
+            "annotations": {**annotations, PART_ANNOTATION: digest(part)},
         },
-        "spec": _member_spec(spec, metadata["name"], plan, member),
+        "spec": part,
     }
 
 

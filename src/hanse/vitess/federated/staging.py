@@ -83,18 +83,20 @@ def stage(
     """
     wanted, upgrade = version_of(spec), dig(spec, "federation", "upgrade", default={})
     by_member = upgrade.get("type") == MEMBER_BY_MEMBER
-    versions, sentence = {}, ""
+    versions, sentence, begun = dict[str, Obj](), "", ""
     for member in _in_order(members, upgrade, standings):
         had = given.get(member)
         if had is None or had == wanted:
             versions[member] = wanted
             continue
         restarts = member in etcd_members and had.get("etcd") != wanted.get("etcd")
-        obstacle = _obstacle(member, versions, wanted, standings, by_member=by_member or restarts)
+        obstacle = ""
+        if by_member or restarts:
+            obstacle = f"{begun} gets the new one first" if begun else _obstacle(member, versions, wanted, standings)
         if restarts and not obstacle:
             obstacle = _etcd_obstacle(member, etcd_members, standings)
         if not obstacle:
-            versions[member] = wanted
+            versions[member], begun = wanted, member
             continue
         # What may not restart the lockserver's member need not wait for the images, and the other way round.
         partial = had if by_member else {**wanted, **({"etcd": had["etcd"]} if "etcd" in had else {})}
@@ -113,11 +115,7 @@ def _in_order(members: Sequence[str], upgrade: Obj, standings: Mapping[str, Stan
     return [*order, *rest]
 
 
-def _obstacle(
-    member: str, versions: Mapping[str, Obj], wanted: Obj, standings: Mapping[str, Standing], *, by_member: bool
-) -> str:
-    if not by_member:
-        return ""
+def _obstacle(member: str, versions: Mapping[str, Obj], wanted: Obj, standings: Mapping[str, Standing]) -> str:
     if not standings.get(member, Standing()).reachable:
         return "it cannot be reached"
     for other, version in versions.items():

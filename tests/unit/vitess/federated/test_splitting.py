@@ -10,7 +10,7 @@ from hanse.kube.manifest import Obj, dig
 from hanse.vitess.federated.homes import Site
 from hanse.vitess.federated.plan import plan_manifest, stored_plan
 from hanse.vitess.federated.reading import ShardId, all_shards, shards_of
-from hanse.vitess.federated.splitting import PARENT_LABEL, split
+from hanse.vitess.federated.splitting import PARENT_LABEL, PART_ANNOTATION, split
 from hanse.vitess.naming import initial_backup_name, shard_name, tablet_name, vtorc_name
 from tests.unit.vitess.federated.shop import (
     CELLS,
@@ -31,7 +31,8 @@ def _split(source: Obj) -> dict[str, Obj]:
 def test_every_member_gets_an_object_of_the_same_name_that_says_of_what_it_is_a_part():
     for made in _split(shop()).values():
         assert (made["apiVersion"], made["kind"]) == ("planetscale.com/v2", "VitessCluster")
-        assert made["metadata"] == {"name": "shop", "namespace": "vt", "labels": {PARENT_LABEL: "shop"}}
+        metadata = {name: value for name, value in made["metadata"].items() if name != "annotations"}
+        assert metadata == {"name": "shop", "namespace": "vt", "labels": {PARENT_LABEL: "shop"}}
 
 
 def test_a_member_gets_its_own_cells_alone_and_no_word_of_clusters():
@@ -170,7 +171,9 @@ def test_what_is_between_the_federation_and_its_users_is_not_copied():
     source["metadata"] |= {"labels": {"team": "shop"}, "annotations": {"hanse.dev/x": "y", "note": "z"}}
     for each in _split(source).values():
         assert each["metadata"]["labels"] == {"team": "shop", PARENT_LABEL: "shop"}
-        assert each["metadata"]["annotations"] == {"note": "z"}
+        assert {name: text for name, text in each["metadata"]["annotations"].items() if name != PART_ANNOTATION} == {
+            "note": "z"
+        }
         assert "federation" not in each["spec"]
 
 
