@@ -170,7 +170,8 @@ class SimulatedTablet:
             self.mysql.read_only = True
             self._become(TabletType.REPLICA)
             await self._registry.publish(self.record)
-        starts = was_primary or question.force_start_replication or self.mysql.applying or self.mysql.fetching
+        # One whose replication somebody stopped stays stopped; one that never replicated begins.
+        starts = was_primary or question.force_start_replication or self.mysql.source is None or self.mysql.applying
         self.mysql.acknowledges = question.semi_sync
         await self._follow(question.parent, starts=starts)
         if question.wait_position:
