@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hanse.api.metacontroller.kinds import COMPOSITE_CONTROLLERS
+from hanse.api.metacontroller.kinds import COMPOSITE_CONTROLLERS, HOME_NAMESPACE
 from hanse.api.vitess.kinds import (
     ETCD_CLUSTERS,
     VITESS_CELLS,
@@ -16,8 +16,7 @@ from hanse.api.vitess.kinds import (
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import Resource
 
-# Where the seed's first command puts the hooks.
-HOOKS_NAMESPACE = "metacontroller"
+# Where the hooks are, in Metacontroller's namespace.
 HOOKS_CONFIG_MAP = "vitess-operator-hooks"
 
 # From a controller's layer and the hook's name to where its code is.
@@ -36,7 +35,7 @@ _PYTHON_FUNCTIONS = {
 def in_jsonnet(layer: str, hook: str) -> Obj:
     """Say where the code of a hook is in the ConfigMap."""
     key = _JSONNET_FILES.get(hook, f"sync-{layer}.jsonnet")
-    named = {"name": HOOKS_CONFIG_MAP, "namespace": HOOKS_NAMESPACE, "key": key}
+    named = {"name": HOOKS_CONFIG_MAP, "namespace": HOME_NAMESPACE, "key": key}
     return {"jsonnet": {"configMap": named}}
 
 
