@@ -27,6 +27,13 @@ class TabletCaller(Protocol):
         """Return what a tablet answers; raises CallFailed."""
 
 
+class VtctldCaller(Protocol):
+    """Asks a vtctld."""
+
+    async def ask_vtctld(self, address: str, method: Method[Q, A], question: Q, timeout: float) -> A:
+        """Return what vtctld answers; raises CallFailed."""
+
+
 def failure(who: str, method: str, message: str) -> CallFailed:
     """Return the error for an answer that was none."""
     kind = NotReplicating if NOT_REPLICATING in message else CallFailed
