@@ -7,7 +7,8 @@ from typing import Any
 
 from hanse.composite.hooks.calling import HookParts
 from hanse.composite.hooks.jsonnet import jsonnet_hook
-from hanse.composite.spec import JsonnetSpec, SourceSpec
+from hanse.composite.hooks.python import python_hook
+from hanse.composite.spec import JsonnetSpec, PythonSpec, SourceSpec
 from hanse.kube.manifest import Obj
 from hanse.kube.runtime import SystemRuntime
 from hanse.vitess.first.levels import post_update_child
@@ -76,7 +77,8 @@ def cell_requests() -> list[Obj]:
     empty = [asked("cell", each) for each in layers]
     full = [asked("cell", each, *complete(below("cell", each))) for each in layers]
     waiting = [asked("cell", each, *(now(child, "!Available") for child in below("cell", each))) for each in layers]
-    return empty + full + waiting
+    failed = [asked("cell", each, *(now(child, "Failed") for child in below("cell", each))) for each in layers]
+    return empty + full + waiting + failed
 
 
 def keyspace_requests() -> list[Obj]:
@@ -168,6 +170,16 @@ REQUESTS = {
 EVERYTHING = (
     "function(asked) {" + "".join(f"'{name}': std.map(import '{name}', asked['{name}']),\n" for name in REQUESTS) + "}"
 )
+
+
+async def test_the_functions_run_as_hooks_of_modules_within_their_limits():
+    request = shard_requests()[4]
+    spec = PythonSpec(None, "sync", module="hanse.vitess.first.shard")
+    hook = python_hook(spec, HookParts(SystemRuntime(), Stored(), workers=1))
+    answer = await hook.call(request, {})
+    await hook.close()
+
+    assert answer == SYNC["shard"](request)
 
 
 async def test_jsonnet_gives_the_answers_that_python_gives():

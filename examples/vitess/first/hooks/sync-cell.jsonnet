@@ -27,20 +27,25 @@ local keyspaceOf(cell, keyspace) = {
   },
 };
 
-local childrenOf(cell) =
+local jobHas(cell, children, condition) =
+  local job = std.get(children['Job.batch/v1'], vtctl.cellInfoName(cell));
+  job != null && vitess.holds(job, condition);
+
+local childrenOf(cell, observed) =
   local spec = cell.spec;
   (if std.objectHas(spec, 'etcd') then [etcd(cell)] else [])
   + (if std.objectHas(spec, 'vtctld') then components.vtctld(cell) else [])
   + (if std.objectHas(spec, 'vtgate') then components.vtgate(cell) else [])
   + (if std.objectHas(spec, 'orchestrator') then components.orchestrator(cell) else [])
-  + (if isGlobal(spec) then [] else [components.tabletService(cell), vtctl.registerCell(cell)])
+  + (if isGlobal(spec) then [] else [components.tabletService(cell)])
+  // One that failed, say because vtctld was not there yet, goes, and another one is made in its place.
+  + (if isGlobal(spec) || jobHas(cell, observed, 'Failed') then [] else [vtctl.registerCell(cell)])
   + [keyspaceOf(cell, each) for each in keyspacesOf(spec)];
 
 local statusOf(cell, children) =
   local keyspaces = vitess.ofKind(children, 'VitessKeyspace.vitess.io/v1alpha1');
   local etcds = vitess.ofKind(children, 'EtcdCluster.etcd.database.coreos.com/v1beta2');
   local own(kind, component) = vitess.withLabel(vitess.ofKind(children, kind), vitess.componentLabel, component);
-  local job = std.get(children['Job.batch/v1'], vtctl.cellInfoName(cell));
   {
     keyspaces: vitess.named(keyspaces),
     readyKeyspaces: vitess.named(vitess.whereHolds(keyspaces, 'Ready')),
@@ -49,7 +54,7 @@ local statusOf(cell, children) =
       availableClusters: std.length(vitess.whereHolds(etcds, 'Available')),
     },
     vttablet: { services: std.length(own('Service.v1', 'vttablet')) },
-    cellInfoRegistered: isGlobal(cell.spec) || (job != null && vitess.holds(job, 'Complete')),
+    cellInfoRegistered: isGlobal(cell.spec) || jobHas(cell, children, 'Complete'),
   }
   + {
     [component]: {
@@ -76,5 +81,5 @@ function(request)
   local status = statusOf(cell, request.children);
   {
     status: status { conditions: [vitess.readyCondition(missingOf(cell.spec, status))] },
-    children: childrenOf(cell),
+    children: childrenOf(cell, request.children),
   }

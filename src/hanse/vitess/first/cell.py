@@ -34,11 +34,11 @@ def sync(request: Obj) -> Obj:
     status = observed_status(cell, request["children"])
     return {
         "status": {**status, "conditions": [ready_condition(_missing(cell["spec"], status))]},
-        "children": list(_children(cell)),
+        "children": list(_children(cell, request["children"])),
     }
 
 
-def _children(cell: Obj) -> Iterator[Obj]:
+def _children(cell: Obj, observed: Children) -> Iterator[Obj]:
     spec = cell["spec"]
     if "etcd" in spec:
         yield _etcd(cell)
@@ -47,7 +47,9 @@ def _children(cell: Obj) -> Iterator[Obj]:
             yield from make(cell)
     if spec["name"] != GLOBAL_CELL:
         yield tablet_service(cell)
-        yield register_cell(cell)
+        # One that failed, say because vtctld was not there yet, goes, and another one is made in its place.
+        if not _job_has(cell, observed, "Failed"):
+            yield register_cell(cell)
     for keyspace in spec.get("keyspaces") or ():
         yield _keyspace(cell, keyspace)
 
@@ -88,7 +90,7 @@ def observed_status(cell: Obj, children: Children) -> Obj:
         "readyKeyspaces": named(each for each in keyspaces if holds(each, "Ready")),
         "etcd": {"clusters": len(etcds), "availableClusters": sum(holds(each, "Available") for each in etcds)},
         "vttablet": {"services": len(with_label(services, COMPONENT_LABEL, "vttablet"))},
-        "cellInfoRegistered": _is_registered(cell, children),
+        "cellInfoRegistered": cell["spec"]["name"] == GLOBAL_CELL or _job_has(cell, children, "Complete"),
     }
     for component in _COMPONENTS:
         own = with_label(deployments, COMPONENT_LABEL, component)
@@ -102,11 +104,10 @@ def observed_status(cell: Obj, children: Children) -> Obj:
     return status
 
 
-def _is_registered(cell: Obj, children: Children) -> bool:
-    if cell["spec"]["name"] == GLOBAL_CELL:
-        return True
+def _job_has(cell: Obj, children: Children, condition: str) -> bool:
+    """Tell whether a condition holds of the Job that registers a cell."""
     job = children["Job.batch/v1"].get(cell_info_name(cell))
-    return job is not None and holds(job, "Complete")
+    return job is not None and holds(job, condition)
 
 
 def _missing(spec: Obj, status: Obj) -> Iterator[str]:

@@ -242,6 +242,15 @@ def test_another_cell_is_ready_when_it_is_registered_too_and_all_its_keyspaces_a
     assert answer["status"]["cellInfoRegistered"] == (broken != "Job vitess-zone1-cell-info")
 
 
+def test_a_registration_that_failed_goes_so_that_another_one_comes():
+    cell = a_cell()
+    job = named(below("cell", cell), "vitess-zone1-cell-info")
+    answer = sync_cell(asked("cell", cell, now(job, "Failed")))
+
+    assert "Job vitess-zone1-cell-info" not in kinds(answer["children"])
+    assert answer["status"]["cellInfoRegistered"] is False
+
+
 def test_a_cell_tells_what_exists_and_what_of_it_works():
     cell = a_cell("global")
     answer = sync_cell(asked("cell", cell, *complete(below("cell", cell))))
