@@ -12,7 +12,7 @@ from hanse.api.planetscale.kinds import (
 )
 from hanse.api.planetscale.reading import ETCD_IMAGE, ETCD_RESOURCES, read_extras, read_service
 from hanse.kube.manifest import Obj, annotations_of, labels_of, name_of
-from hanse.kube.resources import PODS, SERVICES, Resource
+from hanse.kube.resources import PODS, SERVICES
 from hanse.vitess.naming import (
     lockserver_budget,
     lockserver_client_service,
@@ -22,6 +22,7 @@ from hanse.vitess.naming import (
 from hanse.vitess.operator.claims import claim
 from hanse.vitess.operator.flags import flag_arguments, merged_flags
 from hanse.vitess.operator.keeping import kept, kept_with
+from hanse.vitess.operator.kinds import BUDGETS, CLAIMS
 from hanse.vitess.operator.pods import has_failed, is_ready, state_hash
 from hanse.vitess.operator.shaping import (
     ZONE_LABEL,
@@ -37,8 +38,6 @@ from hanse.vitess.operator.shaping import (
 from hanse.vitess.operator.validation import LOCKSERVER_MEMBERS, lockserver_problems
 from hanse.vitess.operator.verdicts import Observed, Tri, Verdict, ready_condition, refused
 
-CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 CLIENT_PORT = 2379
 PEER_PORT = 2380
 QUORUM = 2

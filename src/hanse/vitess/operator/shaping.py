@@ -33,6 +33,7 @@ class Settings:
     priority_class: str = PRIORITY_CLASS
     run_as_user: int = _USER
     fs_group: int = _USER
+    subcontroller_image: str = "hanse:latest"
 
 
 @dataclass(frozen=True, slots=True)
