@@ -237,6 +237,7 @@ REFRESH_STATE = Method("RefreshState", Nothing, Nothing)
 RUN_HEALTH_CHECK = Method("RunHealthCheck", Nothing, Nothing)
 GET_GLOBAL_STATUS_VARS = Method("GetGlobalStatusVars", GetGlobalStatusVarsRequest, GetGlobalStatusVarsResponse)
 EXECUTE_FETCH_AS_DBA = Method("ExecuteFetchAsDba", ExecuteFetchAsDbaRequest, Nothing)
+READ_VREPLICATION_WORKFLOWS = Method("ReadVReplicationWorkflows", Nothing, Nothing)
 GET_SCHEMA = Method("GetSchema", GetSchemaRequest, GetSchemaResponse)
 
 METHODS: tuple[Method[Any, Any], ...] = tuple(each for each in list(globals().values()) if isinstance(each, Method))

@@ -113,6 +113,7 @@ class SimulatedTablet:
             (calls.RUN_HEALTH_CHECK, self._nothing),
             (calls.GET_GLOBAL_STATUS_VARS, self._counters),
             (calls.EXECUTE_FETCH_AS_DBA, self._nothing),
+            (calls.READ_VREPLICATION_WORKFLOWS, self._nothing),
             (calls.GET_SCHEMA, self._schema),
         ]
 
