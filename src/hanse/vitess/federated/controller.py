@@ -7,10 +7,9 @@ What cannot be read is not known, and nothing follows from that but waiting. Mem
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hanse.api.clusters import words_of
 from hanse.api.planetscale.kinds import VITESS_CLUSTERS
 from hanse.api.planetscale.values import LockserverParams
 from hanse.clusters.member import Member, PullMember
@@ -19,7 +18,7 @@ from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
 from hanse.kube.controller import Controller
 from hanse.kube.events import EventRecorder
-from hanse.kube.manifest import Key, Obj, annotations_of, dig, is_deleting, key_of, name_of, namespace_of
+from hanse.kube.manifest import Key, Obj, dig, is_deleting, key_of, name_of, namespace_of
 from hanse.kube.runtime import timestamp
 from hanse.propagation.intent import Ref
 from hanse.propagation.planning import UNSEEN
@@ -28,6 +27,7 @@ from hanse.vitess.federated.aliases import alias_changes, wanted_aliases
 from hanse.vitess.federated.draining import Drains
 from hanse.vitess.federated.glance import alias_steps, lockserver_of, picture_of, prune_steps
 from hanse.vitess.federated.member_parts import read_parts, tablet_pods
+from hanse.vitess.federated.moving import Moves
 from hanse.vitess.federated.picture import Picture
 from hanse.vitess.federated.plan import Plan, spec_digest, stored_plan
 from hanse.vitess.federated.planning import Facts, Planned, next_plan
@@ -35,6 +35,7 @@ from hanse.vitess.federated.pruning import judge
 from hanse.vitess.federated.quorum import read_quorum
 from hanse.vitess.federated.reading import CLUSTER_FIELD, FEDERATION_FIELD, REGION_FIELD, all_shards, cells_of
 from hanse.vitess.federated.reparenting import Replication, Tablets
+from hanse.vitess.federated.requests import REPARENT_ANNOTATION, reparent_text, requests_of
 from hanse.vitess.federated.sights import (
     MemberSight,
     Scene,
@@ -53,8 +54,6 @@ from hanse.vitess.topology.applying import perform
 from hanse.vitess.topology.picture import TopologyPicture, read_picture
 from hanse.vitess.topology.store import Stores, TopologyError
 
-# On a VitessCluster: members of which a person says that they will not come back, by commas; pruning goes on without.
-WRITTEN_OFF_ANNOTATION = "hanse.dev/vitess-written-off"
 # How soon is looked again while something is waited for, and while nothing is.
 _BUSY_SECONDS, _QUIET_SECONDS = 5.0, 30.0
 _TOPOLOGY_SECONDS = 5.0
@@ -130,8 +129,13 @@ class FederatedVitess:
         glance = await self._glance(source)
         scene = await self._scene(source, before or Plan())
         picture = picture_of(glance.read) if glance.read is not None else None
-        off = written_off(source)
-        facts = Facts(sites_of(self._registry.clusters()), member_news(scene, off), standings(scene, picture), picture)
+        asked = requests_of(source)
+        facts = Facts(
+            sites_of(self._registry.clusters()),
+            member_news(scene, asked.written_off),
+            standings(scene, picture),
+            picture,
+        )
         planned = next_plan(source, before, facts)
         said = await self._act(source, before, glance, scene, planned)
         told = Told(
@@ -200,7 +204,7 @@ class FederatedVitess:
             return []
         spec, picture = source["spec"], picture_of(glance.read)
         changes = alias_changes(wanted_aliases(spec, planned.plan.homes), picture.aliases)
-        verdict = judge(spec, picture, evidence(scene), written_off=written_off(source))
+        verdict = judge(spec, picture, evidence(scene), written_off=requests_of(source).written_off)
         steps = [*alias_steps(changes), *prune_steps(verdict.prune, glance.read)]
         for told in await perform(glance.topology, steps):
             await self._events.record(source, told.reason, told.message, warning=told.warning)
@@ -210,28 +214,29 @@ class FederatedVitess:
             return [*verdict.blocked, f"drains wait: {error}"]
 
     async def _drains(self, source: Obj, topology: Topology, scene: Scene, picture: Picture) -> list[str]:
-        spec, tablets = source["spec"], self._reach(topology)
+        """Serve drains, and then what people ask for; one change of a primary at a time is enough for each shard."""
+        spec, asked, tablets = source["spec"], requests_of(source), self._reach(topology)
         heard = [name for name, sight in scene.members.items() if sight.reachable and sight.parts is not None]
-        replication = await _replication(tablets, scene)
+        replication = await _replication(tablets, scene, everybody=bool(asked.evacuate or asked.reparent))
         now = self._host.runtime.now()
         sights = shard_sights(scene, picture, replication, now)
         preferred = tuple(dig(spec, FEDERATION_FIELD, "reparent", "preferredCells", default=()))
-        return await Drains(TokenStore(topology), tablets).serve(
-            all_shards(spec), sights, heard=heard, now=now, preferred_cells=preferred
-        )
+        drains, moves = Drains(TokenStore(topology), tablets), Moves(tablets, self._members)
+        said = await drains.serve(all_shards(spec), sights, heard=heard, now=now, preferred_cells=preferred)
+        said += await moves.evacuate(asked, scene, sights, preferred)
+        told, left = await moves.reparent(asked, scene, sights)
+        if left != asked.reparent:
+            patch = {"metadata": {"annotations": {REPARENT_ANNOTATION: reparent_text(left)}}}
+            await self._host.patch(VITESS_CLUSTERS, name_of(source), patch, namespace_of(source))
+        return [*asked.unread, *said, *told]
 
 
-async def _replication(tablets: Tablets | None, scene: Scene) -> Mapping[str, Replication]:
-    """Ask the tablets of shards in which one is drained; nobody else has to be disturbed."""
-    if tablets is None:
-        return {}
-    return await tablets.replication(_concerned(scene))
-
-
-def _concerned(scene: Scene) -> Collection[str]:
+async def _replication(tablets: Tablets | None, scene: Scene, *, everybody: bool) -> Mapping[str, Replication]:
+    """Ask the tablets of shards in which one is drained, and nobody else unless everybody may have to move."""
     pods = [pod for sight in scene.members.values() if sight.parts for pod in tablet_pods(sight.parts.tablets)]
     drained = {pod.shard for pod in pods if pod.started}
-    return [pod.alias for pod in pods if pod.shard in drained]
+    concerned = [pod.alias for pod in pods if everybody or pod.shard in drained]
+    return await tablets.replication(concerned) if tablets is not None and concerned else {}
 
 
 def is_federated(source: Obj) -> bool:
@@ -240,11 +245,6 @@ def is_federated(source: Obj) -> bool:
     if stored_plan(source) is not None or spec.get(FEDERATION_FIELD):
         return True
     return any(cell.get(CLUSTER_FIELD) or cell.get(REGION_FIELD) for cell in cells_of(spec))
-
-
-def written_off(source: Obj) -> tuple[str, ...]:
-    """Return the members of which a person says that they will not come back."""
-    return words_of(annotations_of(source).get(WRITTEN_OFF_ANNOTATION, ""))
 
 
 def _is_ready(status: Obj) -> bool:

@@ -41,7 +41,7 @@ class Drains:
         stored = await self._tokens.read(shard.id)
         expected = [identity.alias for identity in shard.identities()]
         whole = is_whole(sight.tablets, expected, heard)
-        wanted = next_token(stored, sight.tablets, heard=heard, whole=whole, now=now)
+        wanted = next_token(stored, sight.tablets, heard=heard, whole=whole, now=now, primary=sight.primary)
         if stored is not None and (wanted is None or wanted.alias != stored.alias):
             await self._tokens.give_back(shard.id, stored)
         if wanted is not None and (stored is None or wanted.alias != stored.alias):

@@ -48,19 +48,29 @@ class TabletSight:
 
 
 def next_token(
-    stored: Token | None, tablets: Iterable[TabletSight], *, heard: Collection[str], whole: bool, now: float
+    stored: Token | None,
+    tablets: Sequence[TabletSight],
+    *,
+    heard: Collection[str],
+    whole: bool,
+    now: float,
+    primary: str = "",
 ) -> Token | None:
     """Say whose turn it is.
 
     A drain under way keeps its turn, and so does one in a member that is not `heard` of: nobody knows how far it is.
-    A new one gets it only while every tablet of the shard is there and available (`whole`): the lowest alias first.
+    It ends when every tablet of the shard is there and available again (`whole`), and only then another one begins:
+    the lowest alias first, the primary last. Where all could take over from a primary only after their own drains,
+    it lets them go first.
     """
     waiting = {tablet.alias: tablet for tablet in tablets if tablet.drain}
-    if stored is not None and (stored.alias in waiting or stored.member not in heard):
+    others = [alias for alias in waiting if alias != primary]
+    yields = stored is not None and stored.alias == primary and whole and others and not eligible(tablets, primary)
+    if stored is not None and not yields and (stored.alias in waiting or stored.member not in heard or not whole):
         return stored
     if not waiting or not whole:
         return None
-    first = waiting[min(waiting)]
+    first = waiting[min(others or waiting)]
     return Token(first.alias, first.member, now)
 
 

@@ -34,9 +34,21 @@ def test_drains_in_two_clusters_are_served_one_after_the_other():
     assert first == Token(_EAST_2.alias, "east", 5)
     assert next_token(first, tablets, heard=_BOTH, whole=False, now=6) == first, "it keeps its turn"
     done = [each for each in tablets if each.alias != _EAST_2.alias]
-    assert next_token(first, done, heard=_BOTH, whole=False, now=7) is None, "its pod has yet to come back"
+    assert next_token(first, done, heard=_BOTH, whole=False, now=7) == first, "its pod has yet to come back"
     again = [replace(each, drain=each == _WEST) for each in _SHARD]
     assert next_token(first, again, heard=_BOTH, whole=True, now=8) == Token(_WEST.alias, "west", 8)
+
+
+def test_the_primary_comes_last_and_lets_those_go_first_without_whom_nobody_could_take_over():
+    tablets = _draining(_EAST_1, _EAST_2, _WEST)
+    assert next_token(None, tablets, heard=_BOTH, whole=True, now=1, primary=_EAST_1.alias) == Token(
+        _EAST_2.alias, "east", 1
+    )
+    held = Token(_EAST_1.alias, "east")
+    passed = next_token(held, tablets, heard=_BOTH, whole=True, now=2, primary=_EAST_1.alias)
+    assert passed == Token(_EAST_2.alias, "east", 2)
+    spared = _draining(_EAST_1, _WEST)
+    assert next_token(held, spared, heard=_BOTH, whole=True, now=2, primary=_EAST_1.alias) == held
 
 
 def test_a_drain_in_a_member_that_is_not_heard_of_keeps_its_turn():
