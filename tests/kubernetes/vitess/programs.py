@@ -140,7 +140,7 @@ def real_vitess() -> Iterator[RealVitess]:
     home.chmod(0o755)
     processes = GuardedProcesses(home)
     try:
-        vitess = RealVitess(processes, folder, _start_etcd(processes))
+        vitess = RealVitess(processes, folder, start_etcd(processes))
         vitess.start_vtctld()
         yield vitess
     finally:
@@ -157,7 +157,8 @@ async def eventually(holds: Callable[[], Awaitable[bool]], *, seconds: float, wh
         pytest.fail(what())
 
 
-def _start_etcd(processes: GuardedProcesses) -> str:
+def start_etcd(processes: GuardedProcesses, *, fsync: bool = False) -> str:
+    """Start etcd and return its address."""
     port, peer = free_port(), f"http://127.0.0.1:{free_port()}"
     client = f"http://127.0.0.1:{port}"
     flags = [
@@ -167,7 +168,7 @@ def _start_etcd(processes: GuardedProcesses) -> str:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=default={peer}",
-        "--unsafe-no-fsync",
+        *([] if fsync else ["--unsafe-no-fsync"]),
     ]
     processes.start("etcd", [str(components_folder() / "etcd"), *flags])
     wait_until(lambda: _listens(port), seconds=_START_SECONDS, what="etcd listens")
