@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hanse.api.planetscale.kinds import (
@@ -21,6 +21,7 @@ from hanse.vitess.operator.claims import claim, grows, shrinks, waits_for_restar
 from hanse.vitess.operator.clusters import Gathered
 from hanse.vitess.operator.drains import drain_finished
 from hanse.vitess.operator.keeping import kept, kept_with
+from hanse.vitess.operator.mysql_versions import VersionStep, version_step
 from hanse.vitess.operator.pods import has_failed, until_available
 from hanse.vitess.operator.rolling import pending_text
 from hanse.vitess.operator.shaping import with_annotations
@@ -54,9 +55,18 @@ class TabletState:
         return pending_text(kept(self.live)["spec"], self.wanted["spec"]) or "the size of its disk\n"
 
     @property
+    def mysql_step(self) -> VersionStep:
+        """What making it anew means for its data."""
+        return version_step(_mysqld_image(self.live), _mysqld_image(self.wanted))
+
+    @property
     def released(self) -> bool:
         """Whether somebody lets it go."""
         return RELEASED_ANNOTATION in annotations_of(self.live)
+
+
+def _mysqld_image(pod: Obj) -> str:
+    return next((each["image"] for each in pod["spec"]["containers"] if each["name"] == "mysqld"), "")
 
 
 def _state(pod: Obj) -> str:
@@ -84,6 +94,7 @@ def add_tablets(scene: ShardScene, gathered: Gathered) -> float | None:
     _claims(scene, gathered)
     states = {state.tablet.name: state for state in tablet_states(scene)}
     chosen = _cascade(scene, list(states.values()), gathered)
+    _downgrades(states.values(), gathered)
     for tablet in scene.tablets:
         state = states.get(tablet.name)
         if state is None:
@@ -107,9 +118,17 @@ def _claims(scene: ShardScene, gathered: Gathered) -> None:
             gathered.children.append(kept(live))
 
 
+def _downgrades(states: Iterable[TabletState], gathered: Gathered) -> None:
+    for state in states:
+        if state.mysql_step is VersionStep.DOWNGRADE:
+            before, after = _mysqld_image(state.live), _mysqld_image(state.wanted)
+            said = f"tablet {state.tablet.alias}: {after} cannot read what {before} wrote; ask for a newer image"
+            gathered.events.append(Happening("MysqldSafeUpgradeFailed", said, warning=True))
+
+
 def _goes(scene: ShardScene, state: TabletState, chosen: str) -> bool:
     """Tell whether a Pod is to be deleted now, so that it is made anew."""
-    if not state.differs or is_deleting(state.live):
+    if not state.differs or is_deleting(state.live) or state.mysql_step is VersionStep.DOWNGRADE:
         return False
     if state.tablet.name == chosen:
         return True
@@ -126,7 +145,7 @@ def _current(scene: ShardScene, state: TabletState) -> Obj:
     annotations = {**annotations_of(state.wanted), DESIRED_STATE_ANNOTATION: _state(state.live)}
     if state.differs:
         annotations[SCHEDULED_ANNOTATION] = state.pending
-        if state.released and not _is_lone(scene, state.tablet):
+        if state.released and not _is_lone(scene, state.tablet) and state.mysql_step is not VersionStep.DOWNGRADE:
             annotations[DRAIN_STARTED_ANNOTATION] = FINISH_ROLLING
     return kept_with(state.live, labels_of(state.wanted), annotations)
 
@@ -143,7 +162,7 @@ def _cascade(scene: ShardScene, states: list[TabletState], gathered: Gathered) -
             gathered.marks.append(_on_shard(scene, None))
             gathered.events.append(Happening("RollingRestartComplete", "all tablets are as they are asked for"))
         return ""
-    if any(state.released for state in states):
+    if any(state.released for state in states) or any(state.mysql_step is VersionStep.DOWNGRADE for state in states):
         return ""
     if unavailable := scene.unavailable():
         said = f"no tablet is restarted while these are not available: {', '.join(unavailable)}"

@@ -109,11 +109,14 @@ def _identities(keyspace: str, key_range: KeyRange, template: Obj) -> Iterator[T
 
 def _template_problems(template: Obj, where: str, cells: set[str], locations: set[str]) -> Iterator[str]:
     pools = template.get("tabletPools") or []
-    kinds = [(str(pool.get("type")), str(pool.get("cell")), str(pool.get("name") or "")) for pool in pools]
+    kinds = [(str(pool.get("type")), str(pool.get("cell")), _telling_name(pool)) for pool in pools]
     for kind, times in Counter(kinds).items():
         if times > 1:
             said = f"type {kind[0]}, cell {kind[1]}" + (f", name {kind[2]}" if kind[2] else "")
-            yield f"{where}.tabletPools: {times} pools have {said}; make one of them, or give others another name"
+            yield (
+                f"{where}.tabletPools: {times} pools have {said}; make one of them (only pools of external databases "
+                "are told apart by names)"
+            )
     for place, pool in enumerate(pools):
         yield from _pool_problems(pool, f"{where}.tabletPools[{place}]", cells, locations)
     script = template.get("databaseInitScriptSecret") or {}
@@ -124,6 +127,10 @@ def _template_problems(template: Obj, where: str, cells: set[str], locations: se
         given = {replication[name] for name in (old, new) if replication.get(name) is not None}
         if len(given) > 1:
             yield f"{where}.replication: {old} and {new} mean the same and differ; give one of them"
+
+
+def _telling_name(pool: Obj) -> str:
+    return str(pool.get("name") or "") if pool.get("externalDatastore") is not None else ""
 
 
 def _pool_problems(pool: Obj, where: str, cells: set[str], locations: set[str]) -> Iterator[str]:
