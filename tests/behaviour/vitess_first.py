@@ -27,6 +27,13 @@ IS_READY = (
 )
 PAGE = "/api/v1/namespaces/default/services/vitess-global-vtctld:web/proxy/app/"
 
+# What the operator writes in a cluster, as `hanse doors enable composites` is told of it.
+DOOR_KINDS = (
+    "vitessclusters.vitess.io,vitesscells.vitess.io,vitesskeyspaces.vitess.io,vitessshards.vitess.io,"
+    "etcdclusters.etcd.database.coreos.com,"
+    "services,configmaps,pods,persistentvolumeclaims,deployments.apps,jobs.batch"
+)
+
 SECONDS = 180.0
 OLD, NEW = "vitess/lite:v2.2", "vitess/lite:v2.3"
 # In the order in which changes reach them: the rdonly tablet of a shard is the first.

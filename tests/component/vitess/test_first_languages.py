@@ -29,7 +29,7 @@ from tests.unit.vitess.first.requests import (
     vitess,
 )
 
-TWO_CELLS = {
+TWO_CELLS: dict[str, Any] = {
     "cells": [
         {"name": "global", "etcd": {"version": "3.2.11", "size": 3}, "vtctld": {"image": "a", "flags": {"x": True}}},
         {"name": "zone1", "etcd": {"version": "3.3.0", "size": 1}, "vtgate": {"image": "a", "flags": {"cell": "é"}}},
