@@ -28,15 +28,19 @@ _NOT_ASKED_FOR = ("status", "metadata.resourceVersion", "metadata.generation", "
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a plan: the sentences of what failed, and the children that the server would not take."""
+    """What came of a plan: the sentences of what failed, the children that the server would not take, and those among
+    them whose name another object has.
+    """
 
     problems: list[str] = field(default_factory=list)
     refused: set[ChildId] = field(default_factory=set)
+    taken: set[ChildId] = field(default_factory=set)
 
     def add(self, other: Outcome) -> None:
         """Take in what came of another plan."""
         self.problems += other.problems
         self.refused |= other.refused
+        self.taken |= other.taken
 
 
 class NameTaken(Exception):
@@ -76,6 +80,7 @@ class Hands:
             except (ApiError, NameTaken) as error:
                 child = action.id if isinstance(action, Delete) else action.child.id
                 outcome.refused.add(child)
+                outcome.taken |= {child} if isinstance(error, NameTaken) else set()
                 outcome.problems.append(f"{child}: {error}")
             else:
                 self._remember(parent, observed, action)

@@ -29,12 +29,16 @@ class Told:
 
     def __init__(self, events: EventRecorder) -> None:
         self._events = events
-        self._said: dict[str, frozenset[Happening]] = {}
+        self._said: dict[tuple[str, str], frozenset[Happening]] = {}
 
-    async def tell(self, parent: Obj, happenings: tuple[Happening, ...]) -> None:
-        """Tell what is new; what is no longer the case may be told again later."""
-        before = self._said.get(uid_of(parent), frozenset())
-        self._said[uid_of(parent)] = frozenset(happenings)
+    async def tell(self, parent: Obj, happenings: tuple[Happening, ...], about: str = "") -> None:
+        """Tell what is new; what is no longer the case may be told again later.
+
+        Those who tell of different things of one parent say about what, and do not disturb each other.
+        """
+        key = (uid_of(parent), about)
+        before = self._said.get(key, frozenset())
+        self._said[key] = frozenset(happenings)
         for each in dict.fromkeys(happenings):
             if each not in before:
                 await self._events.record(parent, each.reason, each.message, warning=each.warning)

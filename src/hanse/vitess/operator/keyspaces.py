@@ -13,13 +13,14 @@ from hanse.vitess.operator.cluster_status import UPDATED, pending_of
 from hanse.vitess.operator.clusters import Gathered, is_idle
 from hanse.vitess.operator.lower_specs import shard_in_place, shard_wish
 from hanse.vitess.operator.partitions import given_partitionings, keyspace_shards, partitioning_shards
-from hanse.vitess.operator.verdicts import Observed, Tri, Verdict, ready_condition
+from hanse.vitess.operator.verdicts import Happening, Observed, Tri, Verdict, ready_condition
+from hanse.vitess.tablets.resharding import ReshardingReport
 
 RESYNC_SECONDS = 15.0
 
 
-def sync_keyspace(parent: Obj, observed: Observed, *conditions: Obj) -> Verdict:
-    """Return the shards of a VitessKeyspace; `conditions` are those that others found out about it."""
+def sync_keyspace(parent: Obj, observed: Observed, reshard: ReshardingReport) -> Verdict:
+    """Return the shards of a VitessKeyspace; `reshard` is how far a change of their number is."""
     spec, gathered = parent["spec"], Gathered()
     at_once = read_update_strategy(spec).type is UpdateType.IMMEDIATE
     live, wanted = dict(observed.of(VITESS_SHARDS)), []
@@ -32,11 +33,17 @@ def sync_keyspace(parent: Obj, observed: Observed, *conditions: Obj) -> Verdict:
         if not is_idle(orphan):
             said = "it still serves, or it is not known whether it does; switch its traffic to other shards first"
             gathered.keep(orphan, "orphanedShards", str(dig(orphan, "spec", "name")), "Serving", said)
-    status = _status(parent, {name: found for name, _, found in wanted}, conditions)
+    status = _status(parent, {name: found for name, _, found in wanted}, _resharding(reshard))
+    status |= {"resharding": reshard.status} if reshard.status else {}
+    gathered.events += [Happening(each.reason, each.message, warning=each.warning) for each in reshard.told]
     status |= {kind: dict(those) for kind, those in gathered.orphans.items()}
     return Verdict(
         tuple(gathered.children), status, tuple(gathered.events), tuple(gathered.marks), again=RESYNC_SECONDS
     )
+
+
+def _resharding(report: ReshardingReport) -> list[Obj]:
+    return [condition("ReshardingActive", *report.active), condition("ReshardingInSync", *report.in_sync)]
 
 
 def _status(parent: Obj, shards: Mapping[str, Obj | None], conditions: Sequence[Obj]) -> Obj:

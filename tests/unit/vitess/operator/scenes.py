@@ -29,6 +29,7 @@ from hanse.vitess.operator.shaping import Settings
 from hanse.vitess.operator.shards import sync_shard
 from hanse.vitess.operator.tablets import alias_of
 from hanse.vitess.operator.verdicts import Observed, Verdict, observed_of
+from hanse.vitess.tablets.resharding import report_resharding
 from hanse.vitess.topology.picture import CellPicture, TopologyPicture
 from hanse.vitess.topology.store import Version, Versioned
 
@@ -129,7 +130,7 @@ def cell(obj: Obj, *existing: Obj, related: Iterable[Obj] = (), picture: Topolog
 
 
 def keyspace(obj: Obj, *existing: Obj) -> Verdict:
-    return sync_keyspace(_stored(obj), watched(existing))
+    return sync_keyspace(_stored(obj), watched(existing), report_resharding(()))
 
 
 def shard(obj: Obj, *existing: Obj, related: Iterable[Obj] = (), picture: TopologyPicture | None = None) -> Verdict:
