@@ -15,6 +15,7 @@ from hanse.vitess.tablets.draining import DrainPass, DrainState, DrainTablet, pl
 from hanse.vitess.tablets.vtctld import Vtctld
 from hanse.vitess.topology.picture import TopologyPicture
 from hanse.vitess.topology.steps import Told
+from hanse.vitess.topology.store import TopologyError
 
 _CHANGE_SECONDS = 15.0
 AGAIN_SECONDS = 5.0
@@ -25,7 +26,7 @@ class Turns(Protocol):
     """Whose drain it is where the tablets of one shard are in several clusters."""
 
     async def take(self, alias: TabletAlias) -> bool:
-        """Take the turn for a tablet unless another has it; says whether it is its own now."""
+        """Take the turn for a tablet unless another has it; says whether it is its own. Raises TopologyError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,11 @@ class DrainPasses:
     async def _await_turn(self, planned: DrainPass, primary: TabletAlias | None, turns: Turns | None) -> Told | None:
         finishing = [alias for alias, state in planned.states.items() if state is DrainState.FINISHED]
         due = finishing[0] if finishing else primary if planned.replace_primary else None
-        if turns is None or due is None or await turns.take(due):
-            return None
+        try:
+            if turns is None or due is None or await turns.take(due):
+                return None
+        except TopologyError as error:
+            return Told("NotReconcilingDrain", f"whose turn it is to be drained is not known: {error}")
         return Told("DrainBlocked", f"{due} waits: another tablet of its shard is drained elsewhere", warning=False)
 
     async def _replace(

@@ -14,6 +14,7 @@ from hanse.vitess.tablets.drain_pass import DrainPasses, ShardRef
 from hanse.vitess.tablets.draining import DrainState, DrainTablet
 from hanse.vitess.topology import paths
 from hanse.vitess.topology.picture import read_picture
+from hanse.vitess.topology.store import Unreachable
 from tests.unit.vitess.tablets.company import KEYSPACE, SHARD, Company
 
 A, B, C = TabletAlias("zone1", 1), TabletAlias("zone1", 2), TabletAlias("zone2", 3)
@@ -121,9 +122,11 @@ def test_a_primary_whose_replicas_all_drain_stays():
 
 def test_a_drain_waits_for_the_turn_that_a_tablet_of_another_cluster_has():
     class Taken:
-        mine = False
+        mine, known = False, False
 
         async def take(self, alias):
+            if not self.known:
+                raise Unreachable("the lockserver does not answer")
             return self.mine
 
     async def scene(company):
@@ -132,7 +135,9 @@ def test_a_drain_waits_for_the_turn_that_a_tablet_of_another_cluster_has():
         pods.start(B)
         for _ in range(3):
             await pods.look(company, passes, turns)
+            turns.known = bool(pods.told)
         assert pods.finished() == []
+        assert pods.told == ["NotReconcilingDrain", "DrainBlocked"]
         turns.mine = True
         await pods.look(company, passes, turns)
         return pods
