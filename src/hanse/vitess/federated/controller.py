@@ -58,7 +58,7 @@ from hanse.vitess.topology.store import Stores, TopologyError
 _BUSY_SECONDS, _QUIET_SECONDS = 5.0, 30.0
 _TOPOLOGY_SECONDS = 5.0
 
-Reach = Callable[[Topology], Tablets | None]
+Reach = Callable[[Obj, Topology], Tablets | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class FederatedVitess:
     """Plans and tells; the engine carries."""
 
     def __init__(
-        self, host: Client, registry: Roster, view: View, stores: Stores, reach: Reach = lambda _topology: None
+        self, host: Client, registry: Roster, view: View, stores: Stores, reach: Reach = lambda _source, _topology: None
     ) -> None:
-        """`stores` open lockservers, and by `reach` the tablets of a topology are spoken with, where they can be.
+        """`stores` open lockservers, and by `reach` the tablets of a VitessCluster are spoken with, where they can be.
 
         It is made before the registry runs.
         """
@@ -215,7 +215,7 @@ class FederatedVitess:
 
     async def _drains(self, source: Obj, topology: Topology, scene: Scene, picture: Picture) -> list[str]:
         """Serve drains, and then what people ask for; one change of a primary at a time is enough for each shard."""
-        spec, asked, tablets = source["spec"], requests_of(source), self._reach(topology)
+        spec, asked, tablets = source["spec"], requests_of(source), self._reach(source, topology)
         heard = [name for name, sight in scene.members.items() if sight.reachable and sight.parts is not None]
         replication = await _replication(tablets, scene, everybody=bool(asked.evacuate or asked.reparent))
         now = self._host.runtime.now()

@@ -65,13 +65,24 @@ def next_token(
     """
     waiting = {tablet.alias: tablet for tablet in tablets if tablet.drain}
     others = [alias for alias in waiting if alias != primary]
-    yields = stored is not None and stored.alias == primary and whole and others and not eligible(tablets, primary)
-    if stored is not None and not yields and (stored.alias in waiting or stored.member not in heard or not whole):
+    if (
+        stored is not None
+        and not (_yields(stored, primary, tablets) and others and whole)
+        and (stored.alias in waiting or stored.member not in heard or not whole)
+    ):
         return stored
     if not waiting or not whole:
         return None
     first = waiting[min(others or waiting)]
     return Token(first.alias, first.member, now)
+
+
+def _yields(stored: Token, primary: str, tablets: Sequence[TabletSight]) -> bool:
+    """Tell whether a primary can do nothing with its turn; one that is drained already may go any moment."""
+    holder = next((each for each in tablets if each.alias == stored.alias), None)
+    if holder is None or holder.alias != primary or holder.finished:
+        return False
+    return not eligible(tablets, primary)
 
 
 def is_whole(tablets: Collection[TabletSight], expected: Collection[str], heard: Collection[str]) -> bool:

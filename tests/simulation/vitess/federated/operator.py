@@ -63,13 +63,14 @@ _PASS_SECONDS = 5.0
 class Operator:
     """Runs the VitessCluster of one member."""
 
-    def __init__(self, member: str, client: Client, net: Net, on_finished: Callable[[ShardId, str], None]) -> None:
+    def __init__(self, member: str, client: Client, net: Net, on_drain: Callable[[ShardId, str, bool], None]) -> None:
+        """`on_drain` hears of every tablet that is drained, and of those that have then gone for good."""
         self.member = member
         self.uses_tokens = True
         self.period = _PASS_SECONDS
         self._client = client
         self._net = net
-        self._on_finished = on_finished
+        self._on_drain = on_drain
         self._silent: dict[ShardId, float] = {}
 
     async def run(self) -> None:
@@ -309,7 +310,7 @@ class Operator:
         if pod.alias != primary:
             if self._spared(shard, pod.alias, primary):
                 await self._annotate(pod, DRAIN_FINISHED_ANNOTATION)
-                self._on_finished(shard, pod.alias)
+                self._on_drain(shard, pod.alias, False)
             return
         heirs = [each for each in pods if not each.started and each.type == "replica"]
         if heirs:
@@ -343,6 +344,7 @@ class Operator:
         database = self._net.databases.get(pod.alias)
         if database is not None:
             database.alive = database.leads = False
+        self._on_drain(pod.shard, pod.alias, True)
         try:
             await topology.delete(paths.tablet(TabletAlias.parse(pod.alias)))
             if not served:

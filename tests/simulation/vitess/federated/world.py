@@ -174,7 +174,11 @@ class VitessWorld(World):
         access = Access(host)
         engine = Engine(host, registry, [VitessDoor(), NativeDoor()], access)
         vitess = self.controller(
-            host, registry, engine.view, self.net.stores[HOST], lambda topology: ModelTablets(self.net, topology)
+            host,
+            registry,
+            engine.view,
+            self.net.stores[HOST],
+            lambda _source, topology: ModelTablets(self.net, topology),
         )
         async with asyncio.TaskGroup() as tasks:
             for part in (registry, access, engine, vitess):
@@ -238,7 +242,10 @@ class VitessWorld(World):
             except (ApiError, Unreachable):
                 continue
 
-    def _drained(self, shard: ShardId, alias: str) -> None:
+    def _drained(self, shard: ShardId, alias: str, gone: bool) -> None:
+        if gone:
+            self.finished.get(shard, set()).discard(alias)
+            return
         others = [each for each in self.net.of(shard) if each.alias != alias and each.alive and each.type == "replica"]
         if not others:
             self.wrong.append(f"{alias} of {shard} is drained although nobody else could lead it")

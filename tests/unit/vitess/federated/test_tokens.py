@@ -47,6 +47,8 @@ def test_the_primary_comes_last_and_lets_those_go_first_without_whom_nobody_coul
     held = Token(_EAST_1.alias, "east")
     passed = next_token(held, tablets, heard=_BOTH, whole=True, now=2, primary=_EAST_1.alias)
     assert passed == Token(_EAST_2.alias, "east", 2)
+    drained = [replace(each, finished=each.alias == _EAST_1.alias) for each in tablets]
+    assert next_token(held, drained, heard=_BOTH, whole=True, now=2, primary=_EAST_1.alias) == held
     spared = _draining(_EAST_1, _WEST)
     assert next_token(held, spared, heard=_BOTH, whole=True, now=2, primary=_EAST_1.alias) == held
 
