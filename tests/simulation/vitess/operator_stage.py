@@ -17,16 +17,16 @@ from hanse.kube.runtime import SeededRuntime
 from hanse.simulator.cluster import SIMULATOR, SimulatedCluster
 from hanse.simulator.settings import ClusterSettings
 from hanse.vitess.operator.running import VitessOperator
-from hanse.vitess.topology.store import Stores
+from tests.simulation.vitess.tablet_world import TabletWorld
 from tests.simulation.world import ADMINISTRATOR, Wire
 
 
 class OperatorStage:
     """An embedded API server, the simulated cluster behind it, and an operator that can be killed."""
 
-    def __init__(self, runtime: SeededRuntime, stores: Stores | None) -> None:
+    def __init__(self, runtime: SeededRuntime, *, tablets: bool) -> None:
         self.runtime = runtime
-        self.stores = stores
+        self.world = TabletWorld(runtime) if tablets else None
         self._tasks: list[asyncio.Task[None]] = []
         self._operating: asyncio.Task[None] | None = None
 
@@ -42,11 +42,14 @@ class OperatorStage:
             await self.client.create(CRDS, crd)
         await self.client.create(PRIORITY_CLASSES, VITESS_PRIORITY_CLASS)
         self.wire = Wire(self.server.connect(ADMINISTRATOR, as_remote=True), self.runtime)
+        if self.world is not None:
+            self._tasks.append(asyncio.create_task(self.world.live(self.client)))
         self.operate()
 
     def operate(self) -> None:
         """Start an operator."""
-        self.operator = VitessOperator(Client(self.wire, self.runtime), self.stores)
+        stores = None if self.world is None else self.world.stores
+        self.operator = VitessOperator(Client(self.wire, self.runtime), stores, caller=self.world)
         self._operating = asyncio.create_task(self.operator.run())
 
     async def kill(self) -> None:
@@ -105,11 +108,9 @@ class OperatorStage:
 
 
 @asynccontextmanager
-async def operator_stage(
-    *, nodes: bool = True, stores: Stores | None = None, seed: int = 0
-) -> AsyncIterator[OperatorStage]:
-    """Have the operator at work for the length of a block; with `nodes`, pods run."""
-    on = OperatorStage(SeededRuntime(seed), stores)
+async def operator_stage(*, nodes: bool = True, tablets: bool = False, seed: int = 0) -> AsyncIterator[OperatorStage]:
+    """Have the operator at work for the length of a block; with `nodes`, pods run, and with `tablets`, those do."""
+    on = OperatorStage(SeededRuntime(seed), tablets=tablets)
     try:
         await on.start(nodes=nodes)
         yield on

@@ -16,6 +16,7 @@ from hanse.api.planetscale.reading import DEFAULT_ENGINE, read_cell, read_lockse
 from hanse.api.planetscale.values import LockserverParams
 from hanse.kube.manifest import Obj, dig, labels_of, name_of, namespace_of
 from hanse.kube.patches.merge_patch import same
+from hanse.vitess.federated.splitting import PARENT_LABEL
 from hanse.vitess.naming import cell_name, keyspace_name, shard_name
 from hanse.vitess.operator.claims import wanted_size
 from hanse.vitess.operator.partitions import ShardPlan
@@ -42,6 +43,12 @@ def _params(params: LockserverParams) -> Obj:
 
 def _given(spec: Obj, names: tuple[str, ...]) -> Obj:
     return {name: spec[name] for name in names if spec.get(name) is not None}
+
+
+def _federated(obj: Obj) -> dict[str, str]:
+    """Return the label that says of which federated cluster an object is a part, where it is one."""
+    name = labels_of(obj).get(PARENT_LABEL)
+    return {PARENT_LABEL: name} if name else {}
 
 
 def cell_wish(cluster: Obj, raw: Obj, live: Obj | None) -> Obj:
@@ -77,7 +84,7 @@ def keyspace_wish(cluster: Obj, raw: Obj) -> Obj:
         "backupEngine": str(dig(spec, "backup", "engine", default=DEFAULT_ENGINE)),
         **_given(spec, _HANDED_DOWN),
     }
-    labels = {CLUSTER_LABEL: name_of(cluster), KEYSPACE_LABEL: name}
+    labels = {CLUSTER_LABEL: name_of(cluster), KEYSPACE_LABEL: name, **_federated(cluster)}
     made = object_of(
         VITESS_KEYSPACES.api_version, VITESS_KEYSPACES.kind, keyspace_name(name_of(cluster), name), labels, spec=body
     )
@@ -96,7 +103,8 @@ def shard_wish(keyspace: Obj, plan: ShardPlan) -> Obj:
         **_given(spec, ("vitessOrchestrator", *_TO_SHARDS)),
     }
     name = shard_name(cluster, place.keyspace, plan.key_range.safe_name)
-    made = object_of(VITESS_SHARDS.api_version, VITESS_SHARDS.kind, name, place.labels, spec=body)
+    labels = {**place.labels, **_federated(keyspace)}
+    made = object_of(VITESS_SHARDS.api_version, VITESS_SHARDS.kind, name, labels, spec=body)
     return with_annotations(made, texts(plan.template.get("annotations")))
 
 

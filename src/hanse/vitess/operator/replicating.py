@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Protocol
 
@@ -24,6 +25,9 @@ from hanse.kube.manifest import (
 )
 from hanse.kube.resources import PODS
 from hanse.kube.runtime import timestamp
+from hanse.vitess.federated.reading import ShardId
+from hanse.vitess.federated.splitting import PARENT_LABEL
+from hanse.vitess.federated.turns import SharedTurns
 from hanse.vitess.naming import cluster_service_name
 from hanse.vitess.operator.hooks import Told
 from hanse.vitess.operator.kinds import CLAIMS
@@ -41,7 +45,11 @@ from hanse.vitess.operator.verdicts import Happening, Mark, Observed, observed_o
 from hanse.vitess.tablets.begin_pass import BeginPasses
 from hanse.vitess.tablets.calling import TabletCaller, VtctldCaller
 from hanse.vitess.tablets.drain_pass import DrainPasses, Outcome
+from hanse.vitess.tablets.draining import DrainState, DrainTablet
 from hanse.vitess.tablets.vtctld import Vtctld
+from hanse.vitess.topology.access import Topology
+from hanse.vitess.topology.picture import TopologyPicture
+from hanse.vitess.topology.store import TopologyError
 
 _RESYNC_SECONDS = 30.0
 _AGAIN_SECONDS = 5.0
@@ -59,12 +67,16 @@ def vtctld_address(cluster: str, namespace: str) -> str:
 class Replicating:
     """Gives shards their first primary, and has their tablets drained one at a time."""
 
-    def __init__(self, place: Place, pictures: Pictures, caller: Caller, told: Told, settings: Settings) -> None:
+    def __init__(
+        self, place: Place, pictures: Pictures, caller: Caller, told: Told, settings: Settings, member: str = ""
+    ) -> None:
+        """`member` is what a federation calls the cluster, by which its parts take turns in draining one shard."""
         self._place = place
         self._pictures = pictures
         self._caller = caller
         self._told = told
         self._settings = settings
+        self._member = member
         self._kept: dict[str, Kept] = {}
         runtime = place.client.runtime
         self._loop: Controller[Key] = Controller("vitessshardreplication", self._reconcile, runtime)
@@ -97,16 +109,35 @@ class Replicating:
         if glance.picture is None or topology is None:
             return _AGAIN_SECONDS
         scene = shard_scene(shard, self._observed(shard), glance.picture, self._settings)
+        try:
+            return await self._look(shard, scene, topology, glance.picture)
+        except TopologyError as error:
+            silent = Happening("TopoConnectFailed", f"topology does not answer: {error}", warning=True)
+            await self._told.tell(shard, (silent,), about="replication")
+            self._pictures.forget(lockserver)
+            return _AGAIN_SECONDS
+
+    async def _look(self, shard: Obj, scene: ShardScene, topology: Topology, picture: TopologyPicture) -> float:
         vtctld = Vtctld(self._caller, vtctld_address(labels_of(shard)[CLUSTER_LABEL], namespace_of(shard)))
         begin = BeginPasses(topology, self._caller, vtctld, self._place.client.runtime)
-        begun = await begin.look(shard_ref(scene), beginning_scene(scene, glance.picture))
+        begun = await begin.look(shard_ref(scene), beginning_scene(scene, picture))
         drains = DrainPasses(self._caller, vtctld)
-        drained = await drains.look(shard_ref(scene), glance.picture, drain_tablets(scene), candidate_pods(scene))
+        turns, tablets = self._turns(topology, scene), drain_tablets(scene)
+        drained = await drains.look(shard_ref(scene), picture, tablets, candidate_pods(scene), turns)
+        if turns is not None:
+            await _give_back(turns, tablets)
         if begun.told or drained.told:
-            self._pictures.forget(lockserver)
+            self._pictures.forget(scene.around.lockserver)
         await self._write(scene, drained)
         await self._tell(shard, begun, drained)
         return min(_RESYNC_SECONDS, begun.again or _RESYNC_SECONDS, drained.again or _RESYNC_SECONDS)
+
+    def _turns(self, topology: Topology, scene: ShardScene) -> SharedTurns | None:
+        """Return whose turn it is among all clusters that have tablets of a shard; None where only this one has."""
+        if PARENT_LABEL not in labels_of(scene.parent):
+            return None
+        shard = ShardId(scene.place.keyspace, str(scene.place.key_range))
+        return SharedTurns(topology, shard, self._member, self._place.client.runtime)
 
     def _observed(self, shard: Obj) -> Observed:
         children = [
@@ -141,6 +172,14 @@ class Replicating:
         )
         # Kept apart from what the shard's own function says, which would otherwise be said again each time.
         await self._told.tell(shard, happenings, about="replication")
+
+
+async def _give_back(turns: SharedTurns, tablets: Sequence[DrainTablet]) -> None:
+    """Let others have the turn of a tablet that is there again, once no tablet is missing."""
+    if all(tablet.available for tablet in tablets if tablet.desired):
+        for tablet in tablets:
+            if tablet.available and tablet.state is DrainState.NOT_DRAINING:
+                await turns.give_back(tablet.alias)
 
 
 def _is_seen(shard: Obj) -> bool:

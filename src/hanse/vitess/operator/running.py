@@ -76,8 +76,12 @@ class VitessOperator:
         stores: Stores | None,
         settings: Settings | None = None,
         caller: Caller | None = None,
+        member: str = "",
     ) -> None:
-        """Without `stores` nothing is known of topology, and without a `caller` nobody asks tablets and vtctld."""
+        """Without `stores` nothing is known of topology, and without a `caller` nobody asks tablets and vtctld.
+
+        `member` is what a federation calls the cluster.
+        """
         self._client = Client(client.transport, client.runtime, manager=COMPONENT)
         self._settings = settings or Settings()
         self.pictures = Pictures(stores, client.runtime)
@@ -85,6 +89,7 @@ class VitessOperator:
         self._told = Told(events)
         self._place = Place(self._client, CacheShelf(self._client), events, _open_nothing)
         self._caller = caller
+        self._member = member
 
     async def run(self) -> None:
         """Work until cancelled, as soon as the cluster serves the kinds."""
@@ -96,7 +101,7 @@ class VitessOperator:
 
     async def _replicate(self, caller: Caller) -> None:
         await self._kinds(_SHARDS)
-        await Replicating(self._place, self.pictures, caller, self._told, self._settings).run()
+        await Replicating(self._place, self.pictures, caller, self._told, self._settings, self._member).run()
 
     async def _kinds(self, spec: ControllerSpec) -> Kinds:
         """Return the kinds that a controller names, as soon as the cluster serves them."""
