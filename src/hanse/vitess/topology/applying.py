@@ -65,7 +65,7 @@ async def apply(topology: Topology, step: Writing | Removal) -> None:
                 place = paths.keyspace(keyspace)
                 await topology.update(place, lambda found: replace(found, durability_policy=policy))
         case DeleteCell(cell):
-            await topology.delete(paths.cell_info(cell))
+            await _delete_cell(topology, cell)
         case DeleteSrvKeyspace(cell, keyspace):
             await topology.delete(paths.srv_keyspace(cell, keyspace))
         case RemoveShardCell(keyspace, shard, cell):
@@ -84,6 +84,15 @@ async def _create_keyspace(topology: Topology, keyspace: str, record: Keyspace) 
         await topology.create(paths.keyspace(keyspace), record)
     except NodeExists:
         return
+
+
+async def _delete_cell(topology: Topology, cell: str) -> None:
+    """Forget a cell, unless something came to it meanwhile or its record was written anew."""
+    found = await topology.read(paths.cell_info(cell))
+    here = (await read_picture(topology, [cell])).local.get(cell)
+    if here is None or here.tablets or here.srv_keyspaces:
+        raise BadVersion(f"something came to cell {cell} meanwhile, or it does not answer")
+    await topology.delete(paths.cell_info(cell), found.version)
 
 
 async def _remove_shard_cell(topology: Topology, step: RemoveShardCell) -> None:

@@ -298,6 +298,19 @@ def test_a_cell_in_which_something_is_left_stays(litter, why):
     assert why in told.message
 
 
+def test_a_cell_to_which_a_tablet_comes_meanwhile_keeps_its_record():
+    async def scene(vitess):
+        picture = await read_picture(vitess.topology)
+        steps = plan_cells(picture, {"zone1": info("zone1")}, [], replace(OFF, prune_cells=True))
+        assert texts(steps) == ["DeleteCell: cell zone2"]
+        await vitess.shard("orders", "-", ["zone2-0000000002"])
+        told = await perform(vitess.topology, steps)
+        assert [each.reason for each in told] == ["TopoCleanupFailed"]
+        return await vitess.topology.find(paths.cell_info("zone2"))
+
+    assert on(SmallVitess(), scene) == info("zone2")
+
+
 def test_what_still_leaves_is_not_pruned():
     async def scene(vitess):
         await littered(vitess)
