@@ -31,6 +31,8 @@ from hanse.cli.composite_parts import NO_KINDS, CompositeParts, obstacle
 from hanse.cli.pod_parts import PodParts
 from hanse.cli.rollout_parts import RolloutParts
 from hanse.cli.service_parts import ServiceParts, Surroundings
+from hanse.cli.vitess_members import VitessParts
+from hanse.cli.vitess_parts import VitessParts
 from hanse.clusters.access import Access
 from hanse.clusters.addresses import own_address
 from hanse.clusters.health import HealthTerms
@@ -58,6 +60,7 @@ from hanse.rollouts.door import RolloutDoor
 from hanse.rollouts.sources import Sources
 from hanse.services.health.prober import NetworkProber
 from hanse.services.hostnames import Resolve
+from hanse.vitess.federated.door import VitessDoor
 
 log = Log("hanse")
 
@@ -199,6 +202,7 @@ async def campaign(
     pods: bool = True,
     kubelet_host: str = "",
     composites: str | None = "",
+    vitess: bool = True,
 ) -> None:
     """Wait for the Lease and federate until it is lost; `teachings` are what is known of kinds in Python.
 
@@ -206,6 +210,7 @@ async def campaign(
     addresses of load balancers that have names; without it this machine does. `sources` make manifests of
     applications, which are not looked after without them. Without `pods` those of no cluster run elsewhere.
     `composites` selects the lambda controllers that are run by their labels, "" all of them; None runs none.
+    Without `vitess` VitessClusters are nobody's.
     No write leaves this process, to the host or to a member, once it may have been replaced.
     """
     leadership = Leadership(host, _LEASE, identity, terms)
@@ -224,6 +229,7 @@ async def campaign(
             pods=pods,
             kubelet_host=kubelet_host,
             composites=composites,
+            vitess=vitess,
         )
 
     log.info("Waiting for leadership", host=host.address, identity=identity)
@@ -244,12 +250,14 @@ async def run_control_plane(
     pods: bool = False,
     kubelet_host: str = "",
     composites: str | None = None,
+    vitess: bool = False,
 ) -> None:
     """Federate until cancelled; the host must be prepared, and serve federated types where they are asked for.
 
     Without `surroundings` nobody probes the addresses of services. With `sources` the host serves applications, too,
     and with `pods` those of clusters whose door is open run elsewhere; `kubelet_host` is where the API servers of these
     reach this process for the logs of such pods. `composites` selects the lambda controllers that are run, by labels.
+    With `vitess` VitessClusters are split over members, and run in those whose door is open.
     """
     registry = Registry(host, connect, health, client_address=own_address())
     access = Access(host)
@@ -263,10 +271,14 @@ async def run_control_plane(
         doors.append(RolloutDoor())
     if composites is not None:
         doors.append(CompositeDoor())
+    if vitess:
+        doors.append(VitessDoor())
     engine = Engine(host, registry, doors, access)
     services = ServiceParts(host, registry, engine.view, surroundings or Surroundings())
     pod_parts = PodParts(host, registry, access, connect, kubelet_host) if pods else None
     composite_parts = CompositeParts(host, registry, engine.view, composites) if composites is not None else None
+    vitess_parts = VitessParts(host, registry, engine.view) if vitess else None
+    vitess_parts = VitessParts(registry, vitess) if vitess is not None else None
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
         tasks.create_task(Mirror(host, registry.cache).run())
@@ -280,6 +292,10 @@ async def run_control_plane(
             tasks.create_task(pod_parts.run())
         if composite_parts is not None:
             tasks.create_task(composite_parts.run())
+        if vitess_parts is not None:
+            tasks.create_task(vitess_parts.run())
+        if vitess_parts is not None:
+            tasks.create_task(vitess_parts.run())
         tasks.create_task(KindKeeper(host).run())
         authorship = Authorship(
             host, federated_types=federated_types, plain_objects=plain_objects, composites=composites is not None

@@ -40,6 +40,8 @@ from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.kinds_file import KINDS_VARIABLE, read_teachings
 from hanse.cli.output import show_documents
 from hanse.cli.running import log_to, run, until_signalled
+from hanse.cli.vitess_members import vitess_means
+from hanse.cli.vitess_parts import serve_vitess
 from hanse.clusters.access_admission import API_VERSION, binding_manifest, policy_manifest
 from hanse.kube.client import Client
 from hanse.kube.http import HttpTransport
@@ -209,6 +211,7 @@ async def _control(
         await serve_federated_types(host, forms)
         await serve_applications(host)
         await serve_composites(host)
+        await serve_vitess(host)
         plain_objects = await federates_plain_objects(host)
         await stamp_authors(host, plain_objects=plain_objects)
         if naming.federation is not None:
@@ -234,6 +237,7 @@ async def _lead(
                 sources=sources,
                 kubelet_host=part.kubelet_host,
                 composites=part.composites,
+                vitess=vitess_means(host.runtime),
             )
 
 

@@ -16,6 +16,7 @@ from hanse.api.federation import FEDERATIONS, federation_manifest
 from hanse.api.mcs import MCS_ANNOTATION, TAKES_PART
 from hanse.api.metacontroller.kinds import COMPOSITES_DOOR
 from hanse.api.names import FAULT_ANNOTATION, REGION_LABEL, ZONE_LABEL
+from hanse.api.planetscale.kinds import VITESS_DOOR
 from hanse.cli.authorship import stamp_authors
 from hanse.cli.control_plane import (
     campaign,
@@ -33,6 +34,7 @@ from hanse.cli.embedded.pod_doors import LOOPBACK, run_pod_doors
 from hanse.cli.embedded.resolving import simulated_resolver
 from hanse.cli.embedded.servers import ADMINISTRATOR, Server
 from hanse.cli.failures import Failure
+from hanse.cli.vitess_parts import serve_vitess, serve_vitess_in
 from hanse.clusters.joining import join, joining_manifests
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
@@ -160,6 +162,7 @@ class EmbeddedFederation:
         await serve_federated_types(host)
         await serve_applications(host)
         await serve_composites(host)
+        await serve_vitess(host)
         await stamp_authors(host)
         await host.apply(FEDERATIONS, federation_manifest(self._record.name, self._record.domain))
         for settings in self._settings:
@@ -175,6 +178,7 @@ class EmbeddedFederation:
                 await join(host, self._joining(member))
             clients = {name: member.client for name, member in self.members.items()}
             await serve_composites_in(clients)
+            await asyncio.gather(*map(serve_vitess_in, clients.values()))
             tasks.create_task(run_pod_doors(host, clients, self._doors_open))
             tasks.create_task(self._clusters.run())
             await self._clusters.wait_synced()
@@ -262,7 +266,7 @@ class EmbeddedFederation:
     def _joining(self, member: SimulatedMember) -> list[dict[str, object]]:
         manifests = joining_manifests(member.settings.name, member.server.endpoint(self._runtime), member.labels())
         # Every door is open on a laptop.
-        doors = f"{COMPOSITES_DOOR},{PODS_DOOR}"
+        doors = f"{COMPOSITES_DOOR},{PODS_DOOR},{VITESS_DOOR}"
         manifests[-1]["metadata"]["annotations"] = {MCS_ANNOTATION: TAKES_PART, DOORS_ANNOTATION: doors}
         return manifests
 

@@ -65,12 +65,10 @@ def next_token(
     """
     waiting = {tablet.alias: tablet for tablet in tablets if tablet.drain}
     others = [alias for alias in waiting if alias != primary]
-    if (
-        stored is not None
-        and not (_yields(stored, primary, tablets) and others and whole)
-        and (stored.alias in waiting or stored.member not in heard or not whole)
-    ):
-        return stored
+    if stored is not None and not (whole and others and _yields(stored, primary, tablets)):
+        lasts = stored.alias in waiting or stored.member not in heard or not whole
+        if lasts:
+            return stored
     if not waiting or not whole:
         return None
     first = waiting[min(others or waiting)]

@@ -103,6 +103,7 @@ class Operator:
         for shard in {pod.shard for pod in pods}:
             await self._drain(topology, shard, [pod for pod in pods if pod.shard == shard])
         await self._let_go(topology, wishes, pods)
+        await self._prune(cluster, topology, wishes)
 
     def _topology(self, cluster: Obj) -> Topology:
         external = cluster["spec"]["globalLockserver"]["external"]
@@ -335,6 +336,18 @@ class Operator:
                 await self._forget(topology, pod, served=not empty)
             elif not pod.started:
                 await self._annotate(pod, DRAIN_STARTED_ANNOTATION)
+
+    async def _prune(self, cluster: Obj, topology: Topology, wishes: dict[ShardId, ShardWish]) -> None:
+        """Remove the records of tablets of own cells that nobody wants and that do not run, but for primaries."""
+        wanted = {identity.alias for wish in wishes.values() for identity in wish.identities()}
+        running = {pod.alias for pod in await self._pods()}
+        for cell in [each["name"] for each in cluster["spec"]["cells"]]:
+            for alias in set(await topology.names(cell, "tablets")) - wanted - running:
+                place = paths.tablet(TabletAlias.parse(alias))
+                record = (await topology.read(place)).value
+                shard = await topology.find(paths.shard(record.keyspace, record.shard))
+                if shard is None or str(shard.primary or "") != alias:
+                    await topology.delete(place)
 
     async def _forget(self, topology: Topology, pod: TabletPod, *, served: bool) -> None:
         try:

@@ -1,0 +1,116 @@
+"""Vitess put together: VitessClusters of the federation are split over members, those of a cluster are run in it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hanse.api.planetscale.definitions import PLANETSCALE_CRDS, VITESS_CLUSTER_CRD
+from hanse.api.planetscale.kinds import VITESS_CLUSTERS, VITESS_DOOR
+from hanse.cli.open_doors import OpenDoors
+from hanse.clusters.member import Member, PullMember
+from hanse.clusters.registry import Registry
+from hanse.kube.cache import Cache
+from hanse.kube.client import Client
+from hanse.kube.log import Log
+from hanse.kube.manifest import Obj, dig
+from hanse.kube.resources import CRDS
+from hanse.kube.runtime import Runtime
+from hanse.propagation.viewing import View
+from hanse.vitess.federated.controller import FederatedVitess
+from hanse.vitess.federated.definition import federated_definition
+from hanse.vitess.federated.reading import FEDERATION_FIELD
+from hanse.vitess.federated.reparenting import Tablets
+from hanse.vitess.federated.spoken_tablets import SpokenTablets, vtctld_address
+from hanse.vitess.operator.replicating import Caller
+from hanse.vitess.operator.running import VitessOperator
+from hanse.vitess.tablets.vtctld import Vtctld
+from hanse.vitess.topology.access import Topology
+from hanse.vitess.topology.etcd import EtcdStores
+from hanse.vitess.topology.store import Stores
+
+log = Log("hanse")
+
+
+def is_for_federations(definition: Obj) -> bool:
+    """Tell whether a definition of VitessClusters has the fields that say in which clusters cells are."""
+    return any(
+        FEDERATION_FIELD in dig(version, "schema", "openAPIV3Schema", "properties", "spec", "properties", default={})
+        for version in dig(definition, "spec", "versions", default=())
+    )
+
+
+async def serve_vitess(host: Client) -> None:
+    """Have a host serve VitessClusters; one that has an operator of its own keeps its definition."""
+    found = await host.find(CRDS, VITESS_CLUSTERS.group_resource)
+    if found is None or is_for_federations(found):
+        await host.apply(CRDS, federated_definition(VITESS_CLUSTER_CRD))
+        return
+    log.warning("VitessClusters of the host are left to its own operator, and none is federated", host=host.address)
+
+
+async def serve_vitess_in(member: Client) -> None:
+    """Have a cluster serve all kinds of Vitess."""
+    for crd in PLANETSCALE_CRDS:
+        await member.apply(CRDS, crd)
+
+
+def calling() -> Caller | None:
+    """Return what speaks with tablets; None where the extra `hanse[vitess]` is not installed."""
+    try:
+        from hanse.vitess.tablets.grpc_calling import GrpcCaller
+    except ImportError:
+        return None
+    return GrpcCaller()
+
+
+class VitessParts:
+    """All that runs Vitess: the federation's own controller, and an operator in each cluster whose door is open."""
+
+    def __init__(
+        self, host: Client, registry: Registry, view: View, stores: Stores | None = None, caller: Caller | None = None
+    ) -> None:
+        """Made before the registry runs. Without `stores` lockservers are reached over the network, as tablets are."""
+        self._stores = stores or _over_network(host.runtime)
+        self._caller = caller or calling()
+        self._doors = OpenDoors(registry, VITESS_DOOR)
+        self._federated = FederatedVitess(host, registry, view, self._stores, self._reach)
+        registry.attach(self._serve)
+
+    async def run(self) -> None:
+        """Work until cancelled, along with the registry."""
+        self._doors.follow()
+        await self._federated.run()
+
+    def _reach(self, source: Obj, topology: Topology) -> Tablets | None:
+        address = vtctld_address(source)
+        if self._caller is None or not address:
+            return None
+        return SpokenTablets(topology, self._caller, Vtctld(self._caller, address))
+
+    async def _serve(self, member: Member | PullMember) -> None:
+        if isinstance(member, PullMember):
+            # Nobody here reaches it.
+            await asyncio.Event().wait()
+            return
+        await self._doors.while_open(member.name, lambda: self._operate(member))
+
+    async def _operate(self, member: Member) -> None:
+        await _first(member.client)
+        log.info("VitessClusters of a cluster are run", member=member.name)
+        await VitessOperator(member.client, self._stores, caller=self._caller, member=member.name).run()
+
+
+async def _first(client: Client) -> None:
+    """Wait until a cluster has a VitessCluster: before that nothing else in it has to be followed."""
+    cache, found = Cache(client, VITESS_CLUSTERS), asyncio.Event()
+    cache.subscribe(lambda _change: found.set())
+    following = asyncio.create_task(cache.run())
+    try:
+        await found.wait()
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+def _over_network(runtime: Runtime) -> Stores:
+    return EtcdStores(runtime)
