@@ -31,7 +31,6 @@ from hanse.cli.composite_parts import NO_KINDS, CompositeParts, obstacle
 from hanse.cli.pod_parts import PodParts
 from hanse.cli.rollout_parts import RolloutParts
 from hanse.cli.service_parts import ServiceParts, Surroundings
-from hanse.cli.vitess_members import VitessParts
 from hanse.cli.vitess_parts import VitessParts
 from hanse.clusters.access import Access
 from hanse.clusters.addresses import own_address
@@ -278,7 +277,6 @@ async def run_control_plane(
     pod_parts = PodParts(host, registry, access, connect, kubelet_host) if pods else None
     composite_parts = CompositeParts(host, registry, engine.view, composites) if composites is not None else None
     vitess_parts = VitessParts(host, registry, engine.view) if vitess else None
-    vitess_parts = VitessParts(registry, vitess) if vitess is not None else None
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
         tasks.create_task(Mirror(host, registry.cache).run())
@@ -292,8 +290,6 @@ async def run_control_plane(
             tasks.create_task(pod_parts.run())
         if composite_parts is not None:
             tasks.create_task(composite_parts.run())
-        if vitess_parts is not None:
-            tasks.create_task(vitess_parts.run())
         if vitess_parts is not None:
             tasks.create_task(vitess_parts.run())
         tasks.create_task(KindKeeper(host).run())

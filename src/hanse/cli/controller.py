@@ -40,7 +40,6 @@ from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.kinds_file import KINDS_VARIABLE, read_teachings
 from hanse.cli.output import show_documents
 from hanse.cli.running import log_to, run, until_signalled
-from hanse.cli.vitess_members import vitess_means
 from hanse.cli.vitess_parts import serve_vitess
 from hanse.clusters.access_admission import API_VERSION, binding_manifest, policy_manifest
 from hanse.kube.client import Client
@@ -237,7 +236,6 @@ async def _lead(
                 sources=sources,
                 kubelet_host=part.kubelet_host,
                 composites=part.composites,
-                vitess=vitess_means(host.runtime),
             )
 
 

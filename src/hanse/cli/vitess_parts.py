@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from hanse.api.planetscale.definitions import PLANETSCALE_CRDS, VITESS_CLUSTER_CRD
+from hanse.api.planetscale.definitions import (
+    PLANETSCALE_CRDS,
+    PRIORITY_CLASSES,
+    VITESS_CLUSTER_CRD,
+    VITESS_PRIORITY_CLASS,
+)
 from hanse.api.planetscale.kinds import VITESS_CLUSTERS, VITESS_DOOR
 from hanse.cli.open_doors import OpenDoors
 from hanse.clusters.member import Member, PullMember
@@ -52,6 +57,7 @@ async def serve_vitess_in(member: Client) -> None:
     """Have a cluster serve all kinds of Vitess."""
     for crd in PLANETSCALE_CRDS:
         await member.apply(CRDS, crd)
+    await member.apply(PRIORITY_CLASSES, VITESS_PRIORITY_CLASS)
 
 
 def calling() -> Caller | None:
