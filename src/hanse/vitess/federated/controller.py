@@ -222,6 +222,7 @@ class FederatedVitess:
         sights = shard_sights(scene, picture, replication, now)
         preferred = tuple(dig(spec, FEDERATION_FIELD, "reparent", "preferredCells", default=()))
         drains, moves = Drains(TokenStore(topology), tablets), Moves(tablets, self._members)
+        await moves.release(scene, picture)
         said = await drains.serve(all_shards(spec), sights, heard=heard, now=now, preferred_cells=preferred)
         said += await moves.evacuate(asked, scene, sights, preferred)
         told, left = await moves.reparent(asked, scene, sights)

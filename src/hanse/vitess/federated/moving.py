@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hanse.api.planetscale.kinds import DRAIN_STARTED_ANNOTATION
+from hanse.api.planetscale.kinds import (
+    DRAIN_STARTED_ANNOTATION,
+    RELEASED_ANNOTATION,
+    VITESS_KEYSPACES,
+    VITESS_SHARDS,
+)
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError
 from hanse.kube.manifest import annotations_of, name_of, namespace_of
 from hanse.kube.resources import PODS
 from hanse.kube.transport import Unreachable
 from hanse.vitess.federated.evacuation import ShardSight, evacuate
-from hanse.vitess.federated.member_parts import TabletPod, tablet_pods
+from hanse.vitess.federated.member_parts import MemberParts, TabletPod, tablet_pods
+from hanse.vitess.federated.picture import Picture
 from hanse.vitess.federated.reading import ShardId
+from hanse.vitess.federated.releasing import to_release
 from hanse.vitess.federated.reparenting import ReparentFailed, Tablets
 from hanse.vitess.federated.requests import EVACUATION, Requests
 from hanse.vitess.federated.sights import Scene
@@ -47,6 +54,19 @@ class Moves:
                 if annotations_of(pod.pod).get(DRAIN_STARTED_ANNOTATION) == EVACUATION:
                     await self._mark(member, pod, None)
         return said
+
+    async def release(self, scene: Scene, picture: Picture) -> None:
+        """Let go of changes that wait in members for somebody, where nobody but the federation would."""
+        for member, sight in scene.members.items():
+            client = self._clients.get(member)
+            for obj in to_release(scene.plan, member, sight.parts or MemberParts(), picture):
+                kind = VITESS_KEYSPACES if obj["kind"] == VITESS_KEYSPACES.kind else VITESS_SHARDS
+                patch = {"metadata": {"annotations": {RELEASED_ANNOTATION: "hanse"}}}
+                try:
+                    if client is not None:
+                        await client.patch(kind, name_of(obj), patch, namespace_of(obj))
+                except (ApiError, Unreachable):
+                    continue
 
     async def reparent(
         self, requests: Requests, scene: Scene, sights: Mapping[ShardId, ShardSight]
