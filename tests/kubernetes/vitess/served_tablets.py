@@ -69,6 +69,10 @@ class ServedShard:
             await life
         await self._servers.pop(alias).stop()
 
+    def alive(self) -> list[str]:
+        """Return the tablets that answer."""
+        return list(self._servers)
+
     def primaries(self) -> list[str]:
         """Return the tablets that take writes."""
         return [alias for alias, each in self.tablets.items() if each.mysql.up and not each.mysql.read_only]
