@@ -42,10 +42,13 @@ def rolled(resource: Resource, wish: Obj, live: Obj | None, *, at_once: bool, in
     if live is None:
         return Rolled(wish)
     released = RELEASED_ANNOTATION in annotations_of(live)
-    marks = (Mark(resource, name_of(live), {RELEASED_ANNOTATION: None}),) if released else ()
-    if released or at_once:
-        return Rolled(wish, marks=marks)
     before = kept(live).get("spec") or {}
+    if same(before, wish["spec"]):
+        # Only now: a release that was taken away before what it is for was written would be lost.
+        used_up = (Mark(resource, name_of(live), {RELEASED_ANNOTATION: None}),) if released else ()
+        return Rolled(wish, marks=used_up)
+    if released or at_once:
+        return Rolled(wish)
     after = in_place(before, wish["spec"])
     pending = "" if same(after, wish["spec"]) else pending_text(after, wish["spec"])
     child = {**wish, "spec": after}

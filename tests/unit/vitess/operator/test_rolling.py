@@ -87,7 +87,9 @@ def test_52_released_it_is_applied_and_the_release_is_used_up():
     found = child(verdict, "VitessKeyspace")
     assert found["spec"] == child(cluster(flagged()), "VitessKeyspace")["spec"]
     assert SCHEDULED_ANNOTATION not in annotations_of(found)
-    assert marked(verdict) == {("VitessKeyspace", name_of(found)): {RELEASED_ANNOTATION: None}}
+    assert verdict.marks == ()
+    written = annotated(live(found), released="yes")
+    assert marked(cluster(flagged(), written)) == {("VitessKeyspace", name_of(found)): {RELEASED_ANNOTATION: None}}
 
 
 def test_56_a_change_that_is_taken_back_waits_no_longer():
