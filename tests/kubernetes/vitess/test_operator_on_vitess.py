@@ -32,7 +32,7 @@ from tests.vitess_specs import keyspace, pool, vitess_cluster
 
 pytestmark = pytest.mark.timeout(900)
 TABLETS = f"{COMPONENT_LABEL}=vttablet"
-# How long a client may find nobody who takes its writes: what a planned reparent takes, and nothing else stops them.
+# For how long a planned reparent may keep a client from writing, on a machine that has much else to do.
 LONGEST_PAUSE = 5.0
 
 
@@ -172,8 +172,9 @@ async def test_an_image_rolls_tablet_by_tablet_and_writes_stop_only_for_the_plan
             [now] = fleet.shard.primaries()
             assert now != first
             assert fleet.most_missing == 1
-            print(f"pauses {fleet.pauses}, {fleet.written} writes")
-            assert max(fleet.pauses, default=0) < LONGEST_PAUSE, fleet.pauses
+            # From the demotion to the promotion, and perhaps from there until a replica acknowledges.
+            assert len(fleet.pauses) <= 2
+            assert sum(fleet.pauses) < LONGEST_PAUSE
             assert "PlannedReparent" in await in_thread(cluster, "get", "events", "-o", "jsonpath={..reason}")
             created = {alias_of(pod): pod["metadata"]["creationTimestamp"] for pod in await fleet.pods()}
             assert max(created, key=lambda alias: created[alias]) == first
