@@ -103,6 +103,13 @@ def shard_requests() -> list[Obj]:
     backed_up = touched(shard, vttablet={"flags": {"y": "z", "port": 1}}, mysql={"flags": {"q": False}})
     backed_up["spec"]["backupFlags"] = {"backup_storage_implementation": "s3"}
     without_volumes = a_shard(defaults={"image": "a"})
+    came_up = copy.deepcopy(existing)
+    came_up[1]["status"]["conditions"][0]["lastTransitionTime"] = "2026-01-01T00:00:05Z"
+    before, since = now(job, "Complete"), now(job, "Complete")
+    before["status"]["completionTime"], since["status"]["completionTime"] = (
+        "2026-01-01T00:00:04Z",
+        "2026-01-01T00:00:06Z",
+    )
     gone = SYNC["shard"](asked("shard", fewer, *complete(pods(shard))))["children"][-1]
     return [
         asked("shard", shard),
@@ -116,6 +123,8 @@ def shard_requests() -> list[Obj]:
         asked("shard", after, *existing, job),
         asked("shard", after, *existing, now(job, "Complete")),
         asked("shard", after, *existing, now(job, "Complete", leaving=True)),
+        asked("shard", after, *came_up, before),
+        asked("shard", after, *came_up, since),
         asked("shard", after, *existing, now(job, "Failed")),
         asked("shard", after, now(existing[0], "!Ready"), *existing[1:]),
         asked("shard", spread, *one),

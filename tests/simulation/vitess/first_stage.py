@@ -13,18 +13,21 @@ from typing import Any
 import yaml
 
 from hanse.api.vitess.definitions import VITESS_CRDS
-from hanse.api.vitess.kinds import COMPONENT_LABEL, KEYSPACE_LABEL, SHARD_LABEL, VITESS_CLUSTERS
+from hanse.api.vitess.kinds import CELL_LABEL, COMPONENT_LABEL, KEYSPACE_LABEL, SHARD_LABEL, VITESS_CLUSTERS
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
 from hanse.kube.conditions import is_true
-from hanse.kube.manifest import Obj, is_deleting, labels_of
+from hanse.kube.manifest import Obj, is_deleting, labels_of, uid_of
 from hanse.kube.resources import CRDS, PODS, Resource
+from hanse.kube.runtime import Runtime
 from hanse.vitess.first.controllers import in_python, vitess_controllers
 from tests.simulation.composite.stage import Stage, stage
 
 FOLDER = Path(__file__).parents[3] / "examples" / "vitess" / "first"
 JOBS = Resource("batch", "v1", "jobs", "Job")
 IMAGE = "vitess/lite:v2.2"
+# So long it takes at most until a controller has heard of something.
+_HEARING_SECONDS = 0.5
 NEW_IMAGE = "vitess/lite:v2.3"
 
 
@@ -39,52 +42,90 @@ def with_image(cluster: Obj, image: str) -> Obj:
     return yaml.safe_load(yaml.safe_dump(cluster).replace(IMAGE, image))  # type: ignore[no-any-return]
 
 
+@dataclass(frozen=True)
+class Down:
+    """A tablet that is not up: since when, and whether somebody saw to that."""
+
+    shard: str
+    cell: str
+    since: float
+    by_hand: bool
+
+
 @dataclass
 class Witness:
     """Watches tablets: which are down, in which order they were touched, and where each shard's primary is.
 
-    A Job that asks for a planned reparent is carried out when it completes, as vtctld would.
+    A Job that asks for a planned reparent is carried out when it completes, as vtctld would. A primary that is down all
+    the same, since somebody took it down `by_hand`, is replaced by another replica that is up, as orchestrator would.
     """
 
+    runtime: Runtime
     touched: list[str] = field(default_factory=list)
     wrongs: list[str] = field(default_factory=list)
     reparents: list[str] = field(default_factory=list)
     primaries: dict[str, str] = field(default_factory=dict)
     images: dict[str, str] = field(default_factory=dict)
     pods: dict[str, Obj] = field(default_factory=dict)
+    down: dict[str, Down] = field(default_factory=dict)
+    by_hand: set[str] = field(default_factory=set)
     _done: set[str] = field(default_factory=set)
 
     def pod_changed(self, change: Change) -> None:
         pod = change.new
         name = change.key.name
         if pod is None:
+            # One that is made anew is down for the reason for which the last one went.
             self.pods.pop(name, None)
+            self.images.pop(name, None)
             return
         if labels_of(pod).get(COMPONENT_LABEL) != "vttablet":
             return
         before = self.pods.get(name)
         self.pods[name] = pod
         self.images[name] = pod["spec"]["containers"][0]["image"]
-        if before is not None and is_deleting(pod) and not is_deleting(before):
+        by_hand = name in self.by_hand
+        if before is not None and is_deleting(pod) and not is_deleting(before) and not by_hand:
             self._leaves(name, pod)
+        if is_up(pod):
+            if self.down.pop(name, None) is not None:
+                self.by_hand.discard(name)
+        elif name not in self.down:
+            here = labels_of(pod)[CELL_LABEL]
+            self.down[name] = Down(shard_of(pod), here, self.runtime.monotonic(), by_hand)
+        self._fail_over(shard_of(pod))
 
     def _leaves(self, name: str, pod: Obj) -> None:
         self.touched.append(name)
         shard = shard_of(pod)
         if self.primaries.get(shard) == name:
             self.wrongs.append(f"{name} went while it was the primary of {shard}")
-        down = [each for each, other in self.pods.items() if shard_of(other) == shard and not is_up(other)]
-        if len(down) > 1:
-            self.wrongs.append(f"down at once in {shard}: {down}")
+        others = [each for each in self.down if each in self.pods and each != name and self.down[each].shard == shard]
+        known = [each for each in others if self._should_be_known(self.down[each], pod)]
+        if known:
+            self.wrongs.append(f"{name} of {shard} went while these were down: {known}")
+
+    def _should_be_known(self, down: Down, pod: Obj) -> bool:
+        """Tell whether a rollout must know of a tablet that is down.
+
+        Of those that it took down itself it does in all cells; of what people did it hears a moment later, in its cell.
+        """
+        heard = self.runtime.monotonic() - down.since > _HEARING_SECONDS
+        return not down.by_hand or (heard and down.cell == labels_of(pod)[CELL_LABEL])
+
+    def _fail_over(self, shard: str) -> None:
+        primary = self.primaries.get(shard)
+        if primary is not None and (primary not in self.pods or not is_up(self.pods[primary])):
+            self.primaries[shard] = next(iter(self.replicas(shard)), primary)
 
     def job_changed(self, change: Change) -> None:
         job = change.new
-        if job is None or change.key.name in self._done or not is_true(dig_conditions(job), "Complete"):
+        if job is None or uid_of(job) in self._done or not is_true(dig_conditions(job), "Complete"):
             return
         command = job["spec"]["template"]["spec"]["containers"][0]["command"]
         if "PlannedReparentShard" not in command:
             return
-        self._done.add(change.key.name)
+        self._done.add(uid_of(job))
         self.reparents.append(change.key.name)
         shard = f"{command[command.index('-keyspace_shard') + 1]}"
         where, alias = command[-2:]
@@ -161,7 +202,7 @@ async def first_stage(seed: int = 0) -> AsyncIterator[FirstStage]:
             await on.client.create(CRDS, crd)
         for controller in vitess_controllers(code):
             await on.create(controller)
-        witness = Witness()
+        witness = Witness(on.runtime)
         client = Client(on.client.transport, on.runtime)
         pods, jobs = Cache(client, PODS), Cache(client, JOBS)
         pods.subscribe(witness.pod_changed)

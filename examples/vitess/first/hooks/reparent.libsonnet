@@ -9,6 +9,13 @@ local vtctl = import 'vtctl.libsonnet';
 
 local digestOf(pod) = std.get(vitess.get(pod.metadata, 'annotations', {}), vitess.digestAnnotation, '');
 
+local readySince(pod) =
+  local conditions = [each for each in pod.status.conditions if each.type == 'Ready'];
+  if conditions == [] then '' else std.get(conditions[0], 'lastTransitionTime', '');
+
+// Whether a tablet was down after a Job was complete: the primary may have gone anywhere meanwhile.
+local isStale(job, since) = vitess.holds(job, 'Complete') && std.get(job.status, 'completionTime', '') < since;
+
 // Where the primary shall be: at any other tablet of the cell, or else at one of another cell.
 local target(spec, tablet) =
   local replicas(cell) = [each for each in tablets.tabletsOf(spec, cell) if each.type == 'replica'];
@@ -31,13 +38,15 @@ local target(spec, tablet) =
 
   jobName(spec, tablet, mark):: '%s-reparent-%s-%s' % [spec.cluster, tablet.alias, mark[:6]],
 
-  local move(shard, tablet, mark, jobs) =
+  // The move away from a tablet, which must have been made `since` the last tablet came up.
+  local move(shard, tablet, mark, jobs, since) =
     local spec = shard.spec;
     local name = reparent.jobName(spec, tablet, mark);
     local live = std.get(jobs, name);
     local command = ['PlannedReparentShard', '-keyspace_shard', '%s/%s' % [spec.keyspace, spec.name]];
-    // One that failed goes, and another one is made in its place.
-    if target(spec, tablet) == [] || (live != null && vitess.holds(live, 'Failed')) then null
+    // One that failed or is stale goes, and another one is made in its place.
+    local isVain = live != null && (vitess.holds(live, 'Failed') || isStale(live, since));
+    if target(spec, tablet) == [] || isVain then null
     else {
       tablet: tablet,
       job: vtctl.job(shard, name, command + target(spec, tablet), 120),
@@ -54,9 +63,11 @@ local target(spec, tablet) =
       for each in wanted
       if digestOf(pods[each.name]) != digestOf(tablets.podOf(shard, each))
     ];
+    local times = std.sort([''] + [readySince(pods[each.name]) for each in surplus + wanted]);
+    local since = times[std.length(times) - 1];
     if down != [] then null
-    else if surplus != [] then move(shard, surplus[0], 'gone', jobs)
-    else if outdated != [] then move(shard, outdated[0].tablet, outdated[0].digest, jobs)
+    else if surplus != [] then move(shard, surplus[0], 'gone', jobs, since)
+    else if outdated != [] then move(shard, outdated[0].tablet, outdated[0].digest, jobs, since)
     else null,
 
   preUpdateChild(request)::

@@ -44,31 +44,43 @@ def next_move(shard: Obj, surplus: Sequence[Tablet], pods: Mapping[str, Obj], jo
     wanted = tablets_of(shard["spec"])
     if not all(is_up(pods.get(each.name)) for each in (*surplus, *wanted)):
         return None
+    since = max((_ready_since(pods[each.name]) for each in (*surplus, *wanted)), default="")
     if surplus:
-        return _move(shard, surplus[0], _FOR_GOOD, jobs)
+        return _move(shard, surplus[0], _FOR_GOOD, jobs, since)
     for tablet in wanted:
         digest = _digest(pod_of(shard, tablet))
         if _digest(pods[tablet.name]) != digest:
-            return _move(shard, tablet, digest, jobs)
+            return _move(shard, tablet, digest, jobs, since)
     return None
+
+
+def _ready_since(pod: Obj) -> str:
+    conditions = dig(pod, "status", "conditions", default=[])
+    return next((str(each.get("lastTransitionTime", "")) for each in conditions if each["type"] == "Ready"), "")
 
 
 def _digest(pod: Obj) -> str:
     return annotations_of(pod).get(SPEC_DIGEST_ANNOTATION, "")
 
 
-def _move(shard: Obj, tablet: Tablet, mark: str, jobs: Mapping[str, Obj]) -> Move | None:
+def _move(shard: Obj, tablet: Tablet, mark: str, jobs: Mapping[str, Obj], since: str) -> Move | None:
+    """Return the move away from a tablet, which must have been made `since` the last tablet came up."""
     target = _target(shard["spec"], tablet)
     if not target:
         return None
     spec, name = shard["spec"], job_name(tablet, mark)
     live = jobs.get(name)
-    if live is not None and holds(live, "Failed"):
-        # One that failed goes, and another one is made in its place.
+    if live is not None and (holds(live, "Failed") or _is_stale(live, since)):
+        # It goes, and another one is made in its place.
         return None
     command = ["PlannedReparentShard", "-keyspace_shard", f"{spec['keyspace']}/{spec['name']}", *target]
     done = live is not None and holds(live, "Complete") and not is_deleting(live)
     return Move(tablet, vtctl_job(shard, name, command, _DEADLINE_SECONDS), done)
+
+
+def _is_stale(job: Obj, since: str) -> bool:
+    """Tell whether a tablet was down after a Job was complete: the primary may have gone anywhere meanwhile."""
+    return holds(job, "Complete") and str(dig(job, "status", "completionTime", default="")) < since
 
 
 def job_name(tablet: Tablet, mark: str) -> str:

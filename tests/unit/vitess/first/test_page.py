@@ -1,4 +1,4 @@
-"""The page about the first Vitess operator: its lines of the sheet have tests that exist, and its commands are right."""
+"""The page about the first Vitess operator: its lines have tests that exist, and its commands are those tried."""
 
 import re
 

@@ -203,6 +203,19 @@ def test_a_job_that_failed_goes_so_that_another_one_comes():
     assert sync(asked("shard", after, *pods, now(job, "Complete", leaving=True)))["status"]["reparented"] == ""
 
 
+@pytest.mark.parametrize(("came_up", "holds"), [("2026-01-01T00:00:05Z", True), ("2026-01-01T00:00:06Z", False)])
+def test_a_move_does_not_hold_any_more_once_a_tablet_was_down_after_it(came_up, holds):
+    after, before = changed(a_shard())
+    pods = [*moved(after, RDONLY), *before[1:]]
+    (job,) = jobs_of(sync(asked("shard", after, *pods)))
+    done = now(job, "Complete")
+    done["status"]["completionTime"] = "2026-01-01T00:00:05Z"
+    pods[2]["status"]["conditions"][0]["lastTransitionTime"] = came_up
+    answer = sync(asked("shard", after, *pods, done))
+
+    assert (answer["status"]["reparented"] != "", jobs_of(answer) != []) == (holds, holds)
+
+
 @pytest.mark.parametrize("state", [now({"metadata": {}}, "!Ready"), now({"metadata": {}}, "Ready", leaving=True)])
 def test_the_primary_is_not_moved_beside_a_tablet_that_is_down(state):
     after, before = changed(a_shard())
