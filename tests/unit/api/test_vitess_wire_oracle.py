@@ -7,7 +7,7 @@ from types import UnionType
 from typing import Annotated, get_args, get_origin, get_type_hints
 
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
