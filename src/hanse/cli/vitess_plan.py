@@ -19,7 +19,7 @@ from hanse.kube.errors import NotFound
 from hanse.kube.manifest import Obj, annotations_of, dig, name_of, namespace_of
 from hanse.vitess.federated.plan import stored_plan
 from hanse.vitess.federated.planning import Facts, Planned, next_plan
-from hanse.vitess.federated.preflight import Finding, facts_of, preflight
+from hanse.vitess.federated.preflight import Finding, advice, facts_of, preflight
 from hanse.vitess.federated.reading import shards_of
 from hanse.vitess.federated.sights import sites_of
 from hanse.vitess.federated.splitting import split
@@ -59,7 +59,7 @@ def command(file: Path, fleet: Path | None, output: str, **where: Any) -> None:
         raise Failure("; ".join(map(str, planned.refusals)))
     members = planned.plan.members
     facts = {name_of(obj): facts_of(annotations_of(obj)) for obj in clusters if name_of(obj) in members}
-    findings = preflight(source["spec"], facts)
+    findings = [*preflight(source["spec"], facts), *advice(source["spec"], planned.plan.homes)]
     _print(source, planned, findings, output)
     if any(finding.wrong for finding in findings):
         raise Failure("the networks of these clusters do not allow it; see above")
@@ -96,7 +96,7 @@ def _print(source: Obj, planned: Planned, findings: list[Finding], output: str) 
     for note in planned.notes:
         echo(f"- {note}\n")
     for finding in findings:
-        echo(f"{'wrong' if finding.wrong else 'not known'}: {finding}\n")
+        echo(f"{'wrong' if finding.wrong else 'note'}: {finding}\n")
 
 
 def _row(member: str, part: Obj, planned: Planned) -> tuple[str, ...]:

@@ -204,7 +204,9 @@ class FederatedVitess:
             return []
         spec, picture = source["spec"], picture_of(glance.read)
         changes = alias_changes(wanted_aliases(spec, planned.plan.homes), picture.aliases)
-        verdict = judge(spec, picture, evidence(scene), written_off=requests_of(source).written_off)
+        verdict = judge(
+            spec, picture, evidence(scene), homes=planned.plan.homes, written_off=requests_of(source).written_off
+        )
         steps = [*alias_steps(changes), *prune_steps(verdict.prune, glance.read)]
         for told in await perform(glance.topology, steps):
             await self._events.record(source, told.reason, told.message, warning=told.warning)

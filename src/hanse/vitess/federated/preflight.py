@@ -13,7 +13,7 @@ from itertools import combinations
 
 from hanse.kube.manifest import Obj, dig
 from hanse.vitess.federated.quorum import read_quorum
-from hanse.vitess.federated.reading import cells_of
+from hanse.vitess.federated.reading import all_shards, cells_of, keyspaces_of
 
 # On a Cluster: the networks of its pods, and the clusters whose pods its own reach ("*" for all), by commas.
 POD_NETWORKS_ANNOTATION = "hanse.dev/pod-networks"
@@ -62,6 +62,31 @@ def preflight(spec: Obj, facts: Mapping[str, NetworkFacts]) -> list[Finding]:
     for address in lockserver_addresses(spec):
         found += _names(address, facts)
     return found
+
+
+def advice(spec: Obj, homes: Mapping[str, str]) -> list[Finding]:
+    """Return what works, and not as well as it could: told, and stops nothing.
+
+    Without backups a shard's first primary is chosen when the tablets of every cluster are up; and writes that have to
+    be acknowledged in another cell wait for ever where there is none.
+    """
+    found = []
+    backups = bool(dig(spec, "backup", "locations"))
+    for shard in all_shards(spec):
+        cells = [pool.cell for pool in shard.pools if pool.eligible and pool.replicas > 0]
+        members = tuple(sorted({homes[cell] for cell in cells if cell in homes}))
+        if not backups and len(members) > 1:
+            sentence = f"{shard.id} begins when the tablets of all of them are up; with spec.backup it need not wait"
+            found.append(Finding(members, sentence, wrong=False))
+        if len(set(cells)) == 1 and _durability(spec, shard.id.keyspace).startswith("cross_cell"):
+            sentence = f"{shard.id} has replicas in {cells[0]} alone, and cross_cell asks for one in another cell"
+            found.append(Finding(members, sentence, wrong=False))
+    return found
+
+
+def _durability(spec: Obj, keyspace: str) -> str:
+    found = (each.get("durabilityPolicy") for each in keyspaces_of(spec) if each.get("name") == keyspace)
+    return str(next(found, "") or "")
 
 
 def lockserver_addresses(spec: Obj) -> tuple[str, ...]:

@@ -1,18 +1,19 @@
 """Which records of topology may go: those of which it is proven that nobody has, serves or wants them.
 
 For each, (a) the specification has it no longer, (b) every member has taken that in, (c) no member lists it as orphaned
-or has objects of it, and (d) neither a tablet's record nor a serving one refers to it. A member that cannot be asked
-proves nothing, and so blocks, unless a person says that it is gone.
+or has objects of it, and (d) neither a tablet that may run nor a serving record refers to it. The record of a tablet
+whose member answers and has no pod of it is a leftover: operators never remove that of a primary. A member that cannot
+be asked proves nothing, and so blocks, unless a person says that it is gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from hanse.kube.manifest import Obj, dig
-from hanse.vitess.federated.picture import Picture
+from hanse.vitess.federated.picture import Picture, TabletRecord
 from hanse.vitess.federated.reading import ShardId, all_shards, cell_names, keyspaces_of
 
 
@@ -29,7 +30,8 @@ class Evidence:
     """What one member says.
 
     `reachable` is whether it answers, `current` whether its operator has taken in what it was given last. `cells`,
-    `keyspaces` and `shards` are all that it lists or has objects of, orphaned ones among them.
+    `keyspaces` and `shards` are all that it lists or has objects of, orphaned ones among them; `tablets` are the
+    aliases of which it has pods.
     """
 
     reachable: bool = False
@@ -37,6 +39,7 @@ class Evidence:
     cells: frozenset[str] = frozenset()
     keyspaces: frozenset[str] = frozenset()
     shards: frozenset[ShardId] = field(default_factory=frozenset)
+    tablets: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -58,9 +61,18 @@ class Verdict:
 
 
 def judge(
-    spec: Obj, picture: Picture, members: Mapping[str, Evidence], *, written_off: Collection[str] = ()
+    spec: Obj,
+    picture: Picture,
+    members: Mapping[str, Evidence],
+    *,
+    homes: Mapping[str, str] | None = None,
+    written_off: Collection[str] = (),
 ) -> Verdict:
-    """Say which records may go. `written_off` are members of which a person says that they will not come back."""
+    """Say which records may go.
+
+    `homes` are the members of cells. `written_off` are members of which a person says that they will not come back.
+    """
+    picture = _without_leftovers(picture, members, homes or {}, written_off)
     wanted_shards = {shard.id for shard in all_shards(spec)}
     wanted_keyspaces = {str(each.get("name", "")) for each in keyspaces_of(spec)}
     asked = {name: each for name, each in members.items() if name not in written_off}
@@ -84,6 +96,21 @@ def judge(
     for cell in sorted(picture.cells - set(cell_names(spec))):
         decide(Prune(2, RecordKind.CELL, cell), _members(asked, cell, "cells") or _cell_use(cell, picture))
     return Verdict(tuple(sorted(prune)), tuple(blocked))
+
+
+def _without_leftovers(
+    picture: Picture, members: Mapping[str, Evidence], homes: Mapping[str, str], written_off: Collection[str]
+) -> Picture:
+    """Return topology without the tablets of which it is certain that they do not run."""
+
+    def may_run(tablet: TabletRecord) -> bool:
+        home = homes.get(tablet.cell, "")
+        if home in written_off:
+            return False
+        evidence = members.get(home, Evidence())
+        return not (evidence.reachable and evidence.current) or tablet.alias in evidence.tablets
+
+    return replace(picture, tablets={alias: each for alias, each in picture.tablets.items() if may_run(each)})
 
 
 def _members(members: Mapping[str, Evidence], name: str | ShardId, field_name: str = "shards") -> str:

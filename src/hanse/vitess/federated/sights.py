@@ -116,6 +116,7 @@ def evidence(scene: Scene) -> dict[str, Evidence]:
                 keyspaces | {each["name"] for each in dig(sight.copy, "spec", "keyspaces", default=())}
             ),
             shards=parts.shard_ids,
+            tablets=frozenset(pod.alias for pod in tablet_pods(parts.tablets)),
         )
     return found
 

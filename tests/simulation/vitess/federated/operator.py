@@ -72,6 +72,7 @@ class Operator:
         self._net = net
         self._on_drain = on_drain
         self._silent: dict[ShardId, float] = {}
+        self._wanted: set[ShardId] = set()
 
     async def run(self) -> None:
         while True:
@@ -90,6 +91,7 @@ class Operator:
         wishes = {
             shard.id: shard for each in dig(cluster, "spec", "keyspaces", default=()) for shard in shards_of(each)
         }
+        self._wanted = {shard for shard, wish in wishes.items() if any(pool.replicas for pool in wish.pools)}
         await self._lower(cluster, wishes)
         pods = await self._pods()
         self._run_databases(pods)
@@ -311,7 +313,9 @@ class Operator:
         if pod.alias != primary:
             if self._spared(shard, pod.alias, primary):
                 await self._annotate(pod, DRAIN_FINISHED_ANNOTATION)
-                self._on_drain(shard, pod.alias, False)
+                # Of a keyspace that is removed all tablets go, and somebody is the last.
+                if shard in self._wanted:
+                    self._on_drain(shard, pod.alias, False)
             return
         heirs = [each for each in pods if not each.started and each.type == "replica"]
         if heirs:

@@ -107,3 +107,27 @@ def test_what_the_specification_has_is_never_pruned():
 def test_each_kind_can_be_switched_off(switch: str, left: int):
     verdict = judge(shop(topologyReconciliation={switch: False})["spec"], _PICTURE, _MEMBERS)
     assert (len(verdict.prune), verdict.blocked) == (left, ())
+
+
+_HOMES = {"useast1a": "east", "uswest2a": "west"}
+
+
+@pytest.mark.parametrize(
+    ("west", "leftover"),
+    [
+        (_FINE, True),
+        (replace(_FINE, tablets=frozenset({"t-1"})), False),
+        (replace(_FINE, reachable=False), False),
+    ],
+    ids=["no pod of it", "its pod is there", "not heard of"],
+)
+def test_the_record_of_a_tablet_that_surely_does_not_run_keeps_nothing(west: Evidence, leftover: bool):
+    picture = replace(_PICTURE, tablets={"t-1": TabletRecord("t-1", "uswest2a", _GONE, "PRIMARY")})
+    verdict = judge(shop()["spec"], picture, {"east": _FINE, "west": west}, homes=_HOMES)
+    assert ("audit" in {each.name for each in verdict.prune}) == leftover
+
+
+def test_tablets_of_a_member_that_is_written_off_do_not_run():
+    picture = replace(_PICTURE, tablets={"t-1": TabletRecord("t-1", "uswest2a", _GONE)})
+    verdict = judge(shop()["spec"], picture, {"east": _FINE}, homes=_HOMES, written_off=["west"])
+    assert "audit" in {each.name for each in verdict.prune}
