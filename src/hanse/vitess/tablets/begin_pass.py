@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from hanse.api.vitess_records import tablet_manager as calls
-from hanse.api.vitess_records.topology import Shard, Tablet, TabletAlias, Time
+from hanse.api.vitess_records.topology import Shard, Tablet, TabletAlias, TabletType, Time
 from hanse.kube.runtime import Runtime
 from hanse.vitess.tablets.asking import Questions
 from hanse.vitess.tablets.beginning import (
@@ -25,9 +25,9 @@ from hanse.vitess.tablets.durability import acknowledges, waits_for_acknowledgem
 from hanse.vitess.tablets.vtctld import Vtctld
 from hanse.vitess.topology import paths
 from hanse.vitess.topology.access import Topology
-from hanse.vitess.topology.picture import read_picture
+from hanse.vitess.topology.picture import TopologyPicture, read_picture
 from hanse.vitess.topology.steps import Told
-from hanse.vitess.topology.store import BadVersion, TopologyError
+from hanse.vitess.topology.store import BadVersion, TopologyError, Unreachable
 
 _CHANGE_SECONDS = 15.0
 
@@ -90,11 +90,10 @@ class BeginPasses:
         """Promote a restored tablet under the shard's lock, and have the others follow as far as they answer."""
         directory = paths.shard_directory(shard.keyspace, shard.shard)
         async with await self._topology.lock(directory, "InitShardPrimary") as lock:
-            picture = await read_picture(self._topology)
-            record = picture.shards[shard.keyspace, shard.shard].value
+            picture = await self._certain(shard)
             tablets = {each: found.value for each, found in picture.tablets_of(shard.keyspace, shard.shard).items()}
-            if record.primary is not None or alias not in tablets:
-                raise BadVersion(f"the shard has changed meanwhile: its primary is {record.primary}")
+            if alias not in tablets or _primaries(tablets.values()):
+                raise BadVersion("the tablets of the shard have changed meanwhile")
             keyspace = picture.keyspaces.get(shard.keyspace)
             policy = keyspace.value.durability_policy if keyspace is not None else ""
             await lock.check()
@@ -117,8 +116,22 @@ class BeginPasses:
     async def _adopt(self, shard: ShardRef, alias: TabletAlias) -> None:
         directory = paths.shard_directory(shard.keyspace, shard.shard)
         async with await self._topology.lock(directory, "InitShardPrimary") as lock:
+            picture = await self._certain(shard)
+            found = [each.value for each in picture.tablets_of(shard.keyspace, shard.shard).values()]
+            if _primaries(found) != [alias]:
+                raise BadVersion("the tablets of the shard have changed meanwhile")
             await lock.check()
             await self._name(shard, alias)
+
+    async def _certain(self, shard: ShardRef) -> TopologyPicture:
+        """Read topology again, under the lock; raises where a primary is named or a cell may hide one."""
+        picture = await read_picture(self._topology)
+        if picture.silent:
+            raise Unreachable(f"cell {min(picture.silent)} does not answer, and may have a primary of the shard")
+        record = picture.shards[shard.keyspace, shard.shard].value
+        if record.primary is not None:
+            raise BadVersion(f"{record.primary} became the primary meanwhile")
+        return picture
 
     async def _name(self, shard: ShardRef, alias: TabletAlias) -> None:
         """Name the primary in the shard's record, as its tablet does too; who is named already stays."""
@@ -132,3 +145,7 @@ class BeginPasses:
             return replace(record, primary_alias=alias, primary_term_start_time=began)
 
         await self._topology.update(paths.shard(shard.keyspace, shard.shard), named)
+
+
+def _primaries(tablets: Iterable[Tablet]) -> list[TabletAlias]:
+    return sorted(each.alias for each in tablets if each.alias is not None and each.type == TabletType.PRIMARY)

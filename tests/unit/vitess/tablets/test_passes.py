@@ -231,3 +231,18 @@ def test_tablets_that_do_not_answer_stop_no_first_primary(down):
         return await begin(company)
 
     assert play(scene) == ["InitShardPrimary"]
+
+
+@pytest.mark.parametrize("primary", [False, True])
+def test_while_a_cell_is_silent_in_which_a_primary_may_be_none_is_chosen(primary):
+    async def scene(company):
+        for alias in (A, B, C):
+            await company.add(alias.cell, alias.uid, database=True)
+        if primary:
+            await company.topology.update(paths.tablet(A), lambda found: replace(found, type=TabletType.PRIMARY))
+        company.servers["zone2:2379"].up = False
+        assert await begin(company) == ["InitShardFailed"]
+        record = (await company.topology.read(paths.shard(KEYSPACE, SHARD))).value
+        return record.primary, company.primaries()
+
+    assert play(scene) == (None, [])
