@@ -331,6 +331,8 @@ VITESS_BACKUP_STORAGE_CRD = _kind(
     record({"location": BACKUP_LOCATION, "subcontroller": record({"serviceAccountName": text()})}),
     {"totalBackupCount": number()},
     column("Backups", "integer", ".status.totalBackupCount"),
+    _READY,
+    _WHY,
 )
 VITESS_BACKUP_SCHEDULE_CRD = _kind(
     VITESS_BACKUP_SCHEDULES,

@@ -8,7 +8,7 @@ from hanse.api.planetscale.values import BackupLocation
 from hanse.kube.manifest import Obj
 from hanse.vitess.operator.shaping import secret_mount
 
-_FOLDER = "/vt/backups"
+BACKUP_FOLDER = "/vt/backups"
 _AUTH = "backup-auth"
 _KEY_ENV = {"gcs": "GOOGLE_APPLICATION_CREDENTIALS", "s3": "AWS_SHARED_CREDENTIALS_FILE"}
 
@@ -32,7 +32,7 @@ def storage_parts(location: BackupLocation, cluster: str) -> StorageParts:
     """Return what a program needs to reach a location."""
     flags = _flags(location, cluster)
     if location.kind == "volume":
-        mount: Obj = {"name": "vitess-backups", "mountPath": _FOLDER}
+        mount: Obj = {"name": "vitess-backups", "mountPath": BACKUP_FOLDER}
         if location.volume_sub_path:
             mount["subPath"] = location.volume_sub_path
         return StorageParts(flags, ({"name": "vitess-backups", **location.storage},), (mount,))
@@ -83,5 +83,5 @@ def _flags(location: BackupLocation, cluster: str) -> dict[str, str]:
         case _:
             return {
                 "backup_storage_implementation": "file",
-                "file_backup_storage_root": f"{_FOLDER}/{cluster}",
+                "file_backup_storage_root": f"{BACKUP_FOLDER}/{cluster}",
             }

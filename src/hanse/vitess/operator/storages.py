@@ -11,7 +11,7 @@ from hanse.vitess.operator.backup_storage import storage_parts
 from hanse.vitess.operator.keeping import kept
 from hanse.vitess.operator.pods import has_failed, state_hash
 from hanse.vitess.operator.shaping import Settings, object_of, with_annotations
-from hanse.vitess.operator.verdicts import Observed, Verdict
+from hanse.vitess.operator.verdicts import Observed, Verdict, ready_condition
 
 SUBCONTROLLER = "vbs-subcontroller"
 DESIRED_STATE = "planetscale.com/desired-state-hash"
@@ -19,15 +19,19 @@ DESIRED_STATE = "planetscale.com/desired-state-hash"
 
 def sync_storage(parent: Obj, observed: Observed, settings: Settings) -> Verdict:
     """Return the Pod of a VitessBackupStorage, and how many backups its location holds."""
-    wish = subcontroller_pod(parent, settings)
-    live = observed.of(PODS).get(name_of(wish))
-    location = read_location(parent["spec"].get("location") or {}).name
+    location = read_location(parent["spec"].get("location") or {})
     backups = [
         each
         for each in observed.beside(VITESS_BACKUPS).values()
-        if labels_of(each).get(BACKUP_LOCATION_LABEL, "") == location
+        if labels_of(each).get(BACKUP_LOCATION_LABEL, "") == location.name
     ]
-    status = {"totalBackupCount": len(backups)}
+    status: Obj = {"totalBackupCount": len(backups)}
+    if location.kind != "volume":
+        said = f"what is in {location.kind} is not listed; Vitess makes backups there and restores them all the same"
+        return Verdict((), {**status, "conditions": [ready_condition(parent, False, "NotListed", said)]})
+    status["conditions"] = [ready_condition(parent, True, "Listed", "what the volume holds is listed every minute")]
+    wish = subcontroller_pod(parent, settings)
+    live = observed.of(PODS).get(name_of(wish))
     if live is None:
         return Verdict((wish,), status)
     same = annotations_of(live).get(DESIRED_STATE) == annotations_of(wish).get(DESIRED_STATE)
