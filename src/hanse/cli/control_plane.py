@@ -31,7 +31,7 @@ from hanse.cli.composite_parts import NO_KINDS, CompositeParts, obstacle
 from hanse.cli.pod_parts import PodParts
 from hanse.cli.rollout_parts import RolloutParts
 from hanse.cli.service_parts import ServiceParts, Surroundings
-from hanse.cli.vitess_parts import VitessParts
+from hanse.cli.vitess_parts import VitessMeans, VitessParts
 from hanse.clusters.access import Access
 from hanse.clusters.addresses import own_address
 from hanse.clusters.health import HealthTerms
@@ -60,6 +60,7 @@ from hanse.rollouts.sources import Sources
 from hanse.services.health.prober import NetworkProber
 from hanse.services.hostnames import Resolve
 from hanse.vitess.federated.door import VitessDoor
+from hanse.vitess.federated.first_door import FirstVitessDoor
 
 log = Log("hanse")
 
@@ -202,6 +203,7 @@ async def campaign(
     kubelet_host: str = "",
     composites: str | None = "",
     vitess: bool = True,
+    vitess_means: VitessMeans | None = None,
 ) -> None:
     """Wait for the Lease and federate until it is lost; `teachings` are what is known of kinds in Python.
 
@@ -209,7 +211,7 @@ async def campaign(
     addresses of load balancers that have names; without it this machine does. `sources` make manifests of
     applications, which are not looked after without them. Without `pods` those of no cluster run elsewhere.
     `composites` selects the lambda controllers that are run by their labels, "" all of them; None runs none.
-    Without `vitess` VitessClusters are nobody's.
+    Without `vitess` VitessClusters are nobody's; `vitess_means` reach what they consist of otherwise than by addresses.
     No write leaves this process, to the host or to a member, once it may have been replaced.
     """
     leadership = Leadership(host, _LEASE, identity, terms)
@@ -229,6 +231,7 @@ async def campaign(
             kubelet_host=kubelet_host,
             composites=composites,
             vitess=vitess,
+            vitess_means=vitess_means,
         )
 
     log.info("Waiting for leadership", host=host.address, identity=identity)
@@ -250,6 +253,7 @@ async def run_control_plane(
     kubelet_host: str = "",
     composites: str | None = None,
     vitess: bool = False,
+    vitess_means: VitessMeans | None = None,
 ) -> None:
     """Federate until cancelled; the host must be prepared, and serve federated types where they are asked for.
 
@@ -271,12 +275,12 @@ async def run_control_plane(
     if composites is not None:
         doors.append(CompositeDoor())
     if vitess:
-        doors.append(VitessDoor())
+        doors += [VitessDoor(), FirstVitessDoor()]
     engine = Engine(host, registry, doors, access)
     services = ServiceParts(host, registry, engine.view, surroundings or Surroundings())
     pod_parts = PodParts(host, registry, access, connect, kubelet_host) if pods else None
     composite_parts = CompositeParts(host, registry, engine.view, composites) if composites is not None else None
-    vitess_parts = VitessParts(host, registry, engine.view) if vitess else None
+    vitess_parts = VitessParts(host, registry, engine.view, vitess_means) if vitess else None
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
         tasks.create_task(Mirror(host, registry.cache).run())

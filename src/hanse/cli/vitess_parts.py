@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from hanse.api.planetscale.definitions import (
     PLANETSCALE_CRDS,
@@ -11,18 +13,19 @@ from hanse.api.planetscale.definitions import (
     VITESS_PRIORITY_CLASS,
 )
 from hanse.api.planetscale.kinds import VITESS_CLUSTERS, VITESS_DOOR
+from hanse.api.vitess.definitions import VITESS_CLUSTER_CRD as FIRST_VITESS_CLUSTER_CRD
 from hanse.cli.open_doors import OpenDoors
 from hanse.clusters.member import Member, PullMember
 from hanse.clusters.registry import Registry
 from hanse.kube.cache import Cache
 from hanse.kube.client import Client
 from hanse.kube.log import Log
-from hanse.kube.manifest import Obj, dig
+from hanse.kube.manifest import Obj, dig, name_of
 from hanse.kube.resources import CRDS
 from hanse.kube.runtime import Runtime
 from hanse.propagation.viewing import View
 from hanse.vitess.federated.controller import FederatedVitess
-from hanse.vitess.federated.definition import federated_definition
+from hanse.vitess.federated.definition import federated_definition, first_definition
 from hanse.vitess.federated.reading import FEDERATION_FIELD
 from hanse.vitess.federated.reparenting import Tablets
 from hanse.vitess.federated.spoken_tablets import SpokenTablets, vtctld_address
@@ -45,12 +48,14 @@ def is_for_federations(definition: Obj) -> bool:
 
 
 async def serve_vitess(host: Client) -> None:
-    """Have a host serve VitessClusters; one that has an operator of its own keeps its definition."""
-    found = await host.find(CRDS, VITESS_CLUSTERS.group_resource)
-    if found is None or is_for_federations(found):
-        await host.apply(CRDS, federated_definition(VITESS_CLUSTER_CRD))
-        return
-    log.warning("VitessClusters of the host are left to its own operator, and none is federated", host=host.address)
+    """Have a host serve VitessClusters of both generations; one that has an operator keeps its definition."""
+    for definition in (federated_definition(VITESS_CLUSTER_CRD), first_definition(FIRST_VITESS_CLUSTER_CRD)):
+        name = name_of(definition)
+        found = await host.find(CRDS, name)
+        if found is None or is_for_federations(found):
+            await host.apply(CRDS, definition)
+        else:
+            log.warning("VitessClusters are left to the host's own operator", host=host.address, definition=name)
 
 
 async def serve_vitess_in(member: Client) -> None:
@@ -69,17 +74,29 @@ def calling() -> Caller | None:
     return GrpcCaller()
 
 
+@dataclass(frozen=True, slots=True)
+class VitessMeans:
+    """How lockservers are reached from a cluster ("" is the federation), and who asks tablets and vtctld."""
+
+    stores: Callable[[str], Stores]
+    caller: Caller | None
+
+
+def over_network(runtime: Runtime) -> VitessMeans:
+    """Reach lockservers and tablets by their addresses."""
+    stores = EtcdStores(runtime)
+    return VitessMeans(lambda _cluster: stores, calling())
+
+
 class VitessParts:
     """All that runs Vitess: the federation's own controller, and an operator in each cluster whose door is open."""
 
-    def __init__(
-        self, host: Client, registry: Registry, view: View, stores: Stores | None = None, caller: Caller | None = None
-    ) -> None:
-        """Made before the registry runs. Without `stores` lockservers are reached over the network, as tablets are."""
-        self._stores = stores or _over_network(host.runtime)
-        self._caller = caller or calling()
+    def __init__(self, host: Client, registry: Registry, view: View, means: VitessMeans | None = None) -> None:
+        """Made before the registry runs. Without `means` lockservers and tablets are reached over the network."""
+        self._means = means or over_network(host.runtime)
+        self._caller = self._means.caller
         self._doors = OpenDoors(registry, VITESS_DOOR)
-        self._federated = FederatedVitess(host, registry, view, self._stores, self._reach)
+        self._federated = FederatedVitess(host, registry, view, self._means.stores(""), self._reach)
         registry.attach(self._serve)
 
     async def run(self) -> None:
@@ -103,7 +120,8 @@ class VitessParts:
     async def _operate(self, member: Member) -> None:
         await _first(member.client)
         log.info("VitessClusters of a cluster are run", member=member.name)
-        await VitessOperator(member.client, self._stores, caller=self._caller, member=member.name).run()
+        stores = self._means.stores(member.name)
+        await VitessOperator(member.client, stores, caller=self._caller, member=member.name).run()
 
 
 async def _first(client: Client) -> None:
@@ -116,7 +134,3 @@ async def _first(client: Client) -> None:
     finally:
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
-
-
-def _over_network(runtime: Runtime) -> Stores:
-    return EtcdStores(runtime)

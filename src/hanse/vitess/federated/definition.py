@@ -63,3 +63,16 @@ def federated_definition(upstream: Obj) -> Obj:
         for name in ("cells", "keyspaces", "orphanedCells", "orphanedKeyspaces"):
             status[name] = _ANYTHING
     return made
+
+
+def first_definition(upstream: Obj) -> Obj:
+    """Return the first generation's definition for a host, made of the one that members have."""
+    made = deepcopy(upstream)
+    for version in made["spec"]["versions"]:
+        schema = version["schema"]["openAPIV3Schema"]["properties"]
+        cell = schema["spec"]["properties"]["cells"]["items"]["properties"]
+        cell[CLUSTER_FIELD] = {**_TEXT, "description": "The cluster that the cell is in"}
+        address = {**_TEXT, "description": "Where pods of every cluster find the etcd of cell global"}
+        schema["spec"]["properties"][FEDERATION_FIELD] = _record({"topoGlobalServerAddress": address})
+        schema["status"]["properties"]["federation"] = _ANYTHING
+    return made

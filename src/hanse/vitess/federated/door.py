@@ -24,8 +24,8 @@ from hanse.vitess.federated.plan import Plan, spec_digest, stored_plan
 from hanse.vitess.federated.splitting import split
 
 # Whoever names a cluster means it; and data does not go elsewhere because its cluster is lost.
-_EVERY_TAINT = (Toleration(operator="Exists"),)
-_NEVER = Failover(after_seconds=None, fail_back_after=0.0)
+EVERY_TAINT = (Toleration(operator="Exists"),)
+NEVER = Failover(after_seconds=None, fail_back_after=0.0)
 
 
 class VitessDoor:
@@ -131,9 +131,9 @@ def _intent(source: Obj, plan: Plan) -> Intent:
         template=template,
         placement=Placement(
             clusters=ClusterTerm(names=plan.members),
-            tolerations=_EVERY_TAINT,
+            tolerations=EVERY_TAINT,
             division=Duplicated(),
-            failover=_NEVER,
+            failover=NEVER,
         ),
         overrides=tuple(
             Override(ClusterTerm(names=(member,)), ({"op": "replace", "path": "", "value": part},))
