@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hanse.api.names import YIELDS_ANNOTATION
 from hanse.api.planetscale.definitions import (
     PLANETSCALE_CRDS,
     PRIORITY_CLASSES,
@@ -20,7 +21,7 @@ from hanse.clusters.registry import Registry
 from hanse.kube.cache import Cache
 from hanse.kube.client import Client
 from hanse.kube.log import Log
-from hanse.kube.manifest import Obj, dig, name_of
+from hanse.kube.manifest import Obj, annotations_of, dig, name_of
 from hanse.kube.resources import CRDS
 from hanse.kube.runtime import Runtime
 from hanse.propagation.viewing import View
@@ -59,9 +60,13 @@ async def serve_vitess(host: Client) -> None:
 
 
 async def serve_vitess_in(member: Client) -> None:
-    """Have a cluster serve all kinds of Vitess."""
+    """Have a cluster serve all kinds of Vitess.
+
+    Whoever installs the first generation there means that one by a kind's bare name, as its guide does.
+    """
     for crd in PLANETSCALE_CRDS:
-        await member.apply(CRDS, crd)
+        annotations = {**annotations_of(crd), YIELDS_ANNOTATION: "true"}
+        await member.apply(CRDS, {**crd, "metadata": {**crd["metadata"], "annotations": annotations}})
     await member.apply(PRIORITY_CLASSES, VITESS_PRIORITY_CLASS)
 
 
