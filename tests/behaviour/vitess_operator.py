@@ -120,6 +120,19 @@ def a_name_that_somebody_else_has_is_left_to_them(on: Kubectl, context: str) -> 
     on.kubectl(context, "delete", "service", name)
 
 
+def a_cluster_with_tablets_becomes_ready(on: Kubectl, context: str) -> None:
+    """Where tablets register, one becomes primary, and the cluster is Ready."""
+    apply(on, context, vitess_cluster())
+    wait_until(lambda: ready(on, context), seconds=SECONDS, what="a VitessCluster that is Ready")
+    shown = get(on, context, "vts", SHARD)["status"]
+    assert shown["tablets"][shown["masterAlias"]]["type"] == "primary"
+
+
+def ready(on: Kubectl, context: str) -> bool:
+    columns = "custom-columns=NAME:.metadata.name,READY:.status.conditions[?(@.type=='Ready')].status"
+    return on.kubectl(context, "get", "vt", "-o", columns, "--no-headers").split() == ["example", "True"]
+
+
 def a_cluster_at_rest_is_not_written(on: Kubectl, context: str) -> None:
     """Nothing that belongs to the cluster has another version after a while."""
     kinds = "vt,vtc,vtk,vts,etcdls,deployments,services,pods,pvc,pdb"

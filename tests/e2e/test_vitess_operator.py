@@ -19,3 +19,8 @@ def test_a_vitess_cluster_in_a_simulated_cluster(tmp_path):
         behaviour.what_cannot_be_meant_is_refused_or_said(on, "eu-west")
         behaviour.a_name_that_somebody_else_has_is_left_to_them(on, "eu-west")
         behaviour.a_cluster_at_rest_is_not_written(on, "eu-west")
+
+
+def test_the_tablets_of_hanse_up_register_and_a_cluster_becomes_ready(tmp_path):
+    with embedded_federation(tmp_path) as on:
+        behaviour.a_cluster_with_tablets_becomes_ready(on, "eu-west")

@@ -33,8 +33,9 @@ from hanse.cli.embedded.kubeconfig import kubeconfig_for
 from hanse.cli.embedded.pod_doors import LOOPBACK, run_pod_doors
 from hanse.cli.embedded.resolving import simulated_resolver
 from hanse.cli.embedded.servers import ADMINISTRATOR, Server
+from hanse.cli.embedded.simulated_vitess import SimulatedVitess
 from hanse.cli.failures import Failure
-from hanse.cli.vitess_parts import serve_vitess, serve_vitess_in
+from hanse.cli.vitess_parts import VitessMeans, serve_vitess, serve_vitess_in
 from hanse.clusters.joining import join, joining_manifests
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
@@ -142,6 +143,7 @@ class EmbeddedFederation:
         self._servers: list[Server] = []
         self._answering = asyncio.Event()
         self._doors_open = asyncio.Event()
+        self._vitess = SimulatedVitess(runtime)
         self.members: dict[str, SimulatedMember] = {}
 
     async def run(self, started: Callable[[EmbeddedFederation], None], progress: Progress) -> None:
@@ -179,6 +181,8 @@ class EmbeddedFederation:
             clients = {name: member.client for name, member in self.members.items()}
             await serve_composites_in(clients)
             await asyncio.gather(*map(serve_vitess_in, clients.values()))
+            for name, member in self.members.items():
+                tasks.create_task(self._vitess.live(name, member.client, member.is_down))
             tasks.create_task(run_pod_doors(host, clients, self._doors_open))
             tasks.create_task(self._clusters.run())
             await self._clusters.wait_synced()
@@ -210,6 +214,7 @@ class EmbeddedFederation:
                     resolve=resolve,
                     sources=sources,
                     kubelet_host=LOOPBACK,
+                    vitess_means=VitessMeans(self._vitess.stores, self._vitess),
                 )
 
     async def _answer(self, host: Client, progress: Progress) -> None:

@@ -110,6 +110,10 @@ def _ready(parent: Obj, partitionings: Sequence[Obj], told: Mapping[str, Obj]) -
     ]
     if behind:
         return ready_condition(parent, False, "TabletsNotReady", "; ".join(behind))
+    # Ready tablets without a primary take no write, whatever the records of their shards say.
+    headless = [name for name in serving[0]["shardNames"] if told[name]["hasMaster"] != Tri.TRUE]
+    if headless:
+        return ready_condition(parent, False, "NoPrimary", f"no primary is known of {', '.join(headless)}")
     return ready_condition(parent, True, "TabletsReady", "all tablets that take writes are ready")
 
 

@@ -10,7 +10,7 @@ from hanse.api.admiralty.keys import DOORS_ANNOTATION
 from hanse.api.planetscale.definitions import VITESS_CLUSTER_CRD
 from hanse.api.planetscale.kinds import COMPONENT_LABEL, VITESS_CLUSTERS, VITESS_DOOR
 from hanse.api.vitess_records.topology import TabletAlias
-from hanse.cli.vitess_parts import VitessParts, serve_vitess_in
+from hanse.cli.vitess_parts import VitessMeans, VitessParts, serve_vitess_in
 from hanse.clusters.access import Access
 from hanse.clusters.joining import join, joining_manifests
 from hanse.clusters.registry import Registry
@@ -85,7 +85,8 @@ class OperatedWorld(World):
         registry = Registry(host, lambda endpoint: self._wire(endpoint.server.removeprefix("https://")))
         access = Access(host)
         engine = Engine(host, registry, [VitessDoor(), NativeDoor()], access)
-        vitess = VitessParts(host, registry, engine.view, self.tablets.stores, self.tablets)
+        means = VitessMeans(lambda _cluster: self.tablets.stores, self.tablets)
+        vitess = VitessParts(host, registry, engine.view, means)
         async with asyncio.TaskGroup() as tasks:
             for part in (registry, access, engine, vitess):
                 tasks.create_task(part.run())
