@@ -32,7 +32,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install install-dev lock run test coverage lint bench soak kubernetes kubernetes-path helm helm-path test-kubernetes clean
+.PHONY: help install install-dev lock run test coverage lint bench soak kubernetes kubernetes-path helm helm-path vitess vitess-path test-kubernetes clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -99,6 +99,7 @@ bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append t
 	$(BIN)/python -m bench.admission
 	$(BIN)/python -m bench.hooks
 	$(BIN)/python -m bench.composites
+	$(BIN)/python -m bench.vitess_topology
 
 soak: $(DEV_STAMP) ## Play hundreds of seeds of random faults, worlds and broken control planes on virtual time
 	$(BIN)/hanse simulate --seeds 200 --for 2m --twice --jobs $(WORKERS)
@@ -118,6 +119,12 @@ helm: $(RUNTIME_STAMP) ## Build the Helm that renders charts into the cache, onc
 
 helm-path: ## Print the folder of that Helm (use make -s)
 	@components/build --path helm
+
+vitess: $(RUNTIME_STAMP) ## Build the real Vitess programs into the cache, once
+	@components/build vitess
+
+vitess-path: ## Print the folder of those programs (use make -s)
+	@components/build --path vitess
 
 # Whole federations run one after the other: the load balancers of their simulated clusters listen on the same addresses.
 # Dozens of processes share two cores here; what failed is tried once more, alone, and both runs are in the output.

@@ -42,6 +42,9 @@ DEPENDENCIES_ANNOTATION = "hanse.dev/dependencies"
 AUTHOR_ANNOTATION = "hanse.dev/author"
 AUTHOR_GROUPS_ANNOTATION = "hanse.dev/author-groups"
 # Everything under this prefix is between Hanse and the federation's users and is not copied into members.
+# On a definition: a name that another group has, too, means that one's kind; only the embedded API server heeds it.
+YIELDS_ANNOTATION = "hanse.dev/yields-names"
+
 PREFIX = "hanse.dev/"
 
 CLUSTER_SELECTOR_ANNOTATION = "federation.alpha.kubernetes.io/cluster-selector"

@@ -6,23 +6,24 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from hanse.api.names import YIELDS_ANNOTATION
 from hanse.apiserver.builtin.strategy import Getter, Strategy
 from hanse.apiserver.cel.schema_rules import RuleTree, rule_tree
 from hanse.apiserver.jsonpath import JsonPath
 from hanse.apiserver.kinds import ALL_VERBS, Subresource, bucket_of, subresource
 from hanse.apiserver.registry import Served, version_priority
-from hanse.kube.manifest import Obj, dig
+from hanse.kube.manifest import Obj, annotations_of, dig
 from hanse.kube.resources import Resource
 from hanse.kube.schemas import Schema, schema_from_crd
 
 
 def kinds_of(crd: Obj) -> list[Served]:
     """Return the served versions of a definition, as the registry wants them."""
-    spec = crd["spec"]
-    return [_served(spec, version) for version in spec["versions"] if version.get("served")]
+    spec, yields = crd["spec"], annotations_of(crd).get(YIELDS_ANNOTATION) == "true"
+    return [_served(spec, version, yields=yields) for version in spec["versions"] if version.get("served")]
 
 
-def _served(spec: Obj, version: Obj) -> Served:
+def _served(spec: Obj, version: Obj, *, yields: bool) -> Served:
     names = spec["names"]
     parts = _parts(names["kind"], version)
     resource = Resource(
@@ -45,6 +46,7 @@ def _served(spec: Obj, version: Obj) -> Served:
         Strategy(counts_generation=True, selectable=_selectable(version), needs_version=True),
         schema,
         custom=True,
+        yields=yields,
         definition={**version, "deprecationWarning": _deprecation(spec, version)},
         rules=_rules(schema),
     )

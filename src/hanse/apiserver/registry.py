@@ -38,6 +38,8 @@ class Served:
     schema: Callable[[], Schema | None]
     conversion: Conversion | None = None
     custom: bool = False
+    # Whether its group is listed after all others: clients take a bare name for that of the first group that has it.
+    yields: bool = False
     # The CRD version entry that a custom kind comes from: printer columns, scale paths, selectable fields.
     definition: Mapping[str, Any] = field(default_factory=dict)
     # The CEL rules of a custom kind's schema, compiled when the first object of the kind is written.
@@ -84,7 +86,7 @@ class Registry:
     def groups(self) -> dict[str, list[str]]:
         """Return the groups with their versions, preferred first."""
         groups: dict[str, list[str]] = {}
-        for served in self.all():
+        for served in sorted(self.all(), key=lambda one: one.yields):
             versions = groups.setdefault(served.resource.group, [])
             if served.resource.version not in versions:
                 versions.append(served.resource.version)

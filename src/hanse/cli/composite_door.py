@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from hanse.api.metacontroller.definitions import METACONTROLLER_CRDS
+from hanse.api.metacontroller.definitions import HOME, METACONTROLLER_CRDS
 from hanse.api.metacontroller.kinds import COMPOSITES_DOOR
 from hanse.cli.composite_parts import SOMEBODY_ELSES, obstacle
 from hanse.cli.composite_releasing import held_parents, release_parents
@@ -78,14 +78,14 @@ async def open_composites(host_at: Endpoint, wish: CompositeWish, *, writes: boo
 async def _opening(member: Client, wish: CompositeWish, role: Obj | None) -> CompositeOpening:
     if role is None:
         # Whoever gave Hanse their credentials has seen to its rights.
-        return CompositeOpening(METACONTROLLER_CRDS)
+        return CompositeOpening((*METACONTROLLER_CRDS, HOME))
     served = {(kind.group, kind.plural) for kind in await member.discovery.resources()}
     missing = [kind for kind in wish.kinds if (kind.group, kind.plural) not in served]
     notes = [f"the cluster serves no {kind} yet; it may write them once it does" for kind in missing]
     if not wish.kinds:
         notes.append("without --kinds controllers may write nothing, except what ClusterRoles allow that you label")
     rights = composite_rights(Account(wish.cluster), role, wish.kinds, wish.hook_namespaces)
-    return CompositeOpening((*METACONTROLLER_CRDS, *rights), tuple(notes))
+    return CompositeOpening((*METACONTROLLER_CRDS, HOME, *rights), tuple(notes))
 
 
 async def _write(member: Client, manifests: Sequence[Obj]) -> None:

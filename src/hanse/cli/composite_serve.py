@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from hanse.api.metacontroller.definitions import METACONTROLLER_CRDS
+from hanse.api.metacontroller.definitions import HOME, METACONTROLLER_CRDS
 from hanse.api.names import SYSTEM_NAMESPACE
 from hanse.cli.composite_parts import NO_KINDS, obstacle, require_selector, run_controllers
 from hanse.cli.connection import host_endpoint
@@ -103,11 +103,10 @@ async def serve_cluster(
 
 
 async def _prepare(client: Client) -> None:
-    try:
-        await client.create(
-            NAMESPACES, {"apiVersion": "v1", "kind": NAMESPACES.kind, "metadata": {"name": SYSTEM_NAMESPACE}}
-        )
-    except AlreadyExists:
-        pass
+    for namespace in ({**HOME, "metadata": {"name": SYSTEM_NAMESPACE}}, HOME):
+        try:
+            await client.create(NAMESPACES, namespace)
+        except AlreadyExists:
+            continue
     if await obstacle(client) in ("", NO_KINDS):
         await define(client, METACONTROLLER_CRDS)

@@ -31,6 +31,7 @@ from hanse.cli.composite_parts import NO_KINDS, CompositeParts, obstacle
 from hanse.cli.pod_parts import PodParts
 from hanse.cli.rollout_parts import RolloutParts
 from hanse.cli.service_parts import ServiceParts, Surroundings
+from hanse.cli.vitess_parts import VitessMeans, VitessParts
 from hanse.clusters.access import Access
 from hanse.clusters.addresses import own_address
 from hanse.clusters.health import HealthTerms
@@ -59,6 +60,8 @@ from hanse.rollouts.door import RolloutDoor
 from hanse.rollouts.sources import Sources
 from hanse.services.health.prober import NetworkProber
 from hanse.services.hostnames import Resolve
+from hanse.vitess.federated.door import VitessDoor
+from hanse.vitess.federated.first_door import FirstVitessDoor
 
 log = Log("hanse")
 
@@ -201,6 +204,8 @@ async def campaign(
     kubelet_host: str = "",
     composites: str | None = "",
     metrics: HookMetrics | None = None,
+    vitess: bool = True,
+    vitess_means: VitessMeans | None = None,
 ) -> None:
     """Wait for the Lease and federate until it is lost; `teachings` are what is known of kinds in Python.
 
@@ -208,7 +213,8 @@ async def campaign(
     addresses of load balancers that have names; without it this machine does. `sources` make manifests of
     applications, which are not looked after without them. Without `pods` those of no cluster run elsewhere.
     `composites` selects the lambda controllers that are run by their labels, "" all of them; None runs none. Calls of
-    their hooks are counted in `metrics`.
+    their hooks are counted in `metrics`. Without `vitess` VitessClusters are nobody's; `vitess_means` reach what they
+    consist of otherwise than by addresses.
     No write leaves this process, to the host or to a member, once it may have been replaced.
     """
     leadership = Leadership(host, _LEASE, identity, terms)
@@ -228,6 +234,8 @@ async def campaign(
             kubelet_host=kubelet_host,
             composites=composites,
             metrics=metrics,
+            vitess=vitess,
+            vitess_means=vitess_means,
         )
 
     log.info("Waiting for leadership", host=host.address, identity=identity)
@@ -249,13 +257,16 @@ async def run_control_plane(
     kubelet_host: str = "",
     composites: str | None = None,
     metrics: HookMetrics | None = None,
+    vitess: bool = False,
+    vitess_means: VitessMeans | None = None,
 ) -> None:
     """Federate until cancelled; the host must be prepared, and serve federated types where they are asked for.
 
     Without `surroundings` nobody probes the addresses of services. With `sources` the host serves applications, too,
     and with `pods` those of clusters whose door is open run elsewhere; `kubelet_host` is where the API servers of these
     reach this process for the logs of such pods. `composites` selects the lambda controllers that are run, by labels;
-    calls of their hooks are counted in `metrics`.
+    calls of their hooks are counted in `metrics`. With `vitess` VitessClusters are split over members, and run in those
+    whose door is open.
     """
     registry = Registry(host, connect, health, client_address=own_address())
     access = Access(host)
@@ -269,12 +280,15 @@ async def run_control_plane(
         doors.append(RolloutDoor())
     if composites is not None:
         doors.append(CompositeDoor())
+    if vitess:
+        doors += [VitessDoor(), FirstVitessDoor()]
     engine = Engine(host, registry, doors, access)
     services = ServiceParts(host, registry, engine.view, surroundings or Surroundings())
     pod_parts = PodParts(host, registry, access, connect, kubelet_host) if pods else None
     composite_parts = None
     if composites is not None:
         composite_parts = CompositeParts(host, registry, engine.view, composites, metrics)
+    vitess_parts = VitessParts(host, registry, engine.view, vitess_means) if vitess else None
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(registry.run())
         tasks.create_task(Mirror(host, registry.cache).run())
@@ -288,6 +302,8 @@ async def run_control_plane(
             tasks.create_task(pod_parts.run())
         if composite_parts is not None:
             tasks.create_task(composite_parts.run())
+        if vitess_parts is not None:
+            tasks.create_task(vitess_parts.run())
         tasks.create_task(KindKeeper(host).run())
         authorship = Authorship(
             host, federated_types=federated_types, plain_objects=plain_objects, composites=composites is not None

@@ -42,6 +42,7 @@ from hanse.cli.loading import settle
 from hanse.cli.metrics import metrics_option, read_listen, served_metrics
 from hanse.cli.output import show_documents
 from hanse.cli.running import log_to, run, until_signalled
+from hanse.cli.vitess_parts import serve_vitess
 from hanse.clusters.access_admission import API_VERSION, binding_manifest, policy_manifest
 from hanse.composite.hosting.measuring import HookMetrics
 from hanse.kube.client import Client
@@ -218,6 +219,7 @@ async def _control(
         await serve_federated_types(host, forms)
         await serve_applications(host)
         await serve_composites(host)
+        await serve_vitess(host)
         plain_objects = await federates_plain_objects(host)
         await stamp_authors(host, plain_objects=plain_objects)
         if naming.federation is not None:

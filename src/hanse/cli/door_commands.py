@@ -12,6 +12,7 @@ import yaml
 
 from hanse.api.admiralty.keys import ELECT, ENABLED, NAMESPACE_LABEL, PODS_DOOR
 from hanse.api.metacontroller.kinds import COMPOSITES_DOOR
+from hanse.api.planetscale.kinds import VITESS_DOOR
 from hanse.cli.asking import confirmed
 from hanse.cli.composite_door import CompositeWish
 from hanse.cli.composite_door_telling import disable_composites, enable_composites, parse_kinds
@@ -23,17 +24,18 @@ from hanse.cli.door_status import COLUMNS, DoorState, read_states
 from hanse.cli.failures import Failure, Misuse, one_sentence
 from hanse.cli.output import output_option, show
 from hanse.cli.running import run
+from hanse.cli.vitess_door import VitessWish, disable_vitess, enable_vitess
 from hanse.clusters.kubeconfigs import HIDDEN
 from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import SECRETS
 
-_DOORS = click.Choice([PODS_DOOR, COMPOSITES_DOOR])
+_DOORS = click.Choice([PODS_DOOR, COMPOSITES_DOOR, VITESS_DOOR])
 
 
 @click.group("doors")
 def command() -> None:
-    """Let pods of clusters run elsewhere, or run their lambda controllers; no more; or see where that is so."""
+    """Let pods of clusters run elsewhere, run their lambda controllers or VitessClusters; or see where that is so."""
 
 
 def _sign_in_options(decorated: Any) -> Any:
@@ -74,7 +76,9 @@ def _sign_in_options(decorated: Any) -> Any:
     metavar="NAME,...",
     help="composites: the namespaces whose Secrets and ConfigMaps hooks may read (default: none).",
 )
-@click.option("--take-over", is_flag=True, help="composites: replace Metacontroller's definitions, once it is stopped.")
+@click.option(
+    "--take-over", is_flag=True, help="composites, vitess: replace another operator's definitions, once it is stopped."
+)
 @_sign_in_options
 @click.option("--dry-run", is_flag=True, help="Print what would be written and where, with secrets hidden.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How --dry-run prints.")
@@ -97,13 +101,14 @@ def enable(
     kubeconfig: Path | None,
     context: str,
 ) -> None:
-    """Let the annotated pods of a cluster run in others, or run the lambda controllers that a cluster has.
+    """Let the annotated pods of a cluster run in others, or run the lambda controllers or VitessClusters that it has.
 
     \b
     Examples:
       hanse doors enable pods --cluster eu --image registry.example/hanse:1 --kubeconfig admin.yaml --dry-run
       hanse doors enable pods --cluster eu --targets eu,us --image registry.example/hanse:1 --kubeconfig admin.yaml
       hanse doors enable composites --cluster eu --kinds catsets.example.com,pods --kubeconfig admin.yaml
+      hanse doors enable vitess --cluster eu --kubeconfig admin.yaml
 
     pods: defines Admiralty's kinds in the cluster and in its targets, gives Hanse's account there the rights that this
     needs, runs an admission server in the cluster, has its API server call that, and lets its pods use the targets.
@@ -113,8 +118,17 @@ def enable(
     composites: defines Metacontroller's kinds in the cluster and gives Hanse's account there the rights to them, to the
     kinds of parents and children that --kinds names, and to whatever a ClusterRole allows that has the label
     hanse.dev/composites=rights. Whoever may create controllers there acts with these rights.
+
+    vitess: defines the kinds of planetscale.com/v2 in the cluster and gives Hanse's account there the rights to them
+    and to what VitessClusters consist of.
     """
     sign_in = _sign_in(member_kubeconfig, member_context, cluster)
+    if door == VITESS_DOOR:
+        if targets is not None or image or admission_url or kinds or hook_namespaces:
+            raise Misuse("vitess needs none of --targets, --image, --admission-url, --kinds and --hook-namespaces")
+        wanted = VitessWish(cluster, take_over, sign_in)
+        enable_vitess(lambda: host_endpoint(data_dir, kubeconfig, context), wanted, output if dry_run else "")
+        return
     if door == COMPOSITES_DOOR:
         if targets is not None or image or admission_url:
             raise Misuse("--targets, --image and --admission-url are for pods; composites need none of them")
@@ -170,7 +184,7 @@ def disable(
     kubeconfig: Path | None,
     context: str,
 ) -> None:
-    """Let the pods of a cluster run elsewhere no longer, or run its lambda controllers no longer.
+    """Let the pods of a cluster run elsewhere no longer, or run its lambda controllers or VitessClusters no longer.
 
     Says first what becomes of those that do, and asks. Pods are stopped where they run and made again by their
     controllers, at home; what has ended stays as it is. Controllers, parents and children stay as they are. Nothing
@@ -186,6 +200,9 @@ def disable(
         sign_in = _sign_in(member_kubeconfig, member_context, cluster)
         if door == COMPOSITES_DOOR:
             disable_composites(endpoint, cluster, sign_in, wait_seconds, agreed)
+            return
+        if door == VITESS_DOOR:
+            disable_vitess(endpoint, cluster, sign_in, agreed)
             return
         closed = run(lambda: close_door(endpoint, cluster, sign_in, wait_seconds, agreed))
     if closed is None:

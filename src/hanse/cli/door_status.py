@@ -23,6 +23,7 @@ COLUMNS = (
     Column("CLUSTER"),
     Column("PODS"),
     Column("COMPOSITES"),
+    Column("VITESS"),
     Column("TARGETS"),
     Column("ELSEWHERE"),
     Column("WAITING"),
@@ -52,6 +53,8 @@ class DoorState:
     """What cannot be used, and why."""
     composites: bool = False
     """Whether its lambda controllers are run."""
+    vitess: bool = False
+    """Whether its VitessClusters are run."""
 
     def row(self) -> list[str]:
         """Return it as a line of a table."""
@@ -60,6 +63,7 @@ class DoorState:
             self.cluster or FEDERATION,
             "open" if self.open else "closed",
             "open" if self.composites else "closed",
+            "open" if self.vitess else "closed",
             f"{len(self.ready)}/{len(self.targets)}" if self.targets else "",
             str(self.elsewhere),
             str(self.waiting),
@@ -75,6 +79,7 @@ class DoorState:
             "cluster": self.cluster or FEDERATION,
             "open": self.open,
             "composites": self.composites,
+            "vitess": self.vitess,
             "targets": list(self.targets),
             "ready": list(self.ready),
             "elsewhere": self.elsewhere,
@@ -88,7 +93,13 @@ class DoorState:
 def door_states(elsewhere: Elsewhere, namespaces: Mapping[str, tuple[str, ...]]) -> list[DoorState]:
     """Tell of the door of every cluster; of one that does not answer only what the registry says."""
     silent = [
-        DoorState(name, name in elsewhere.doors, troubles={name: why}, composites=name in elsewhere.composites)
+        DoorState(
+            name,
+            name in elsewhere.doors,
+            troubles={name: why},
+            composites=name in elsewhere.composites,
+            vitess=name in elsewhere.vitess,
+        )
         for name, why in elsewhere.silent.items()
     ]
     told = [
@@ -113,6 +124,7 @@ def _state(name: str, sight: Sight, elsewhere: Elsewhere, namespaces: tuple[str,
         namespaces=namespaces,
         troubles={target: trouble for target, trouble in sorted(targets.items()) if trouble},
         composites=name in elsewhere.composites or name == FEDERATION_SOURCE,
+        vitess=name in elsewhere.vitess,
     )
 
 

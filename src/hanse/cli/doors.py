@@ -20,6 +20,8 @@ from hanse.native import GuestDoor, NativeDoor
 from hanse.propagation.doors import Doors
 from hanse.propagation.teaching import Teaching
 from hanse.rollouts.door import RolloutDoor
+from hanse.vitess.federated.door import VitessDoor
+from hanse.vitess.federated.first_door import FirstVitessDoor
 
 Inputs = dict[Resource, dict[Key, Obj]]
 
@@ -33,7 +35,7 @@ def all_doors(teachings: Sequence[Teaching] = (), *, guest: bool = False) -> Doo
     As a `guest` Hanse is on a cluster with work of its own, whose plain objects are mostly that cluster's.
     """
     plain = (GuestDoor if guest else NativeDoor)(teachings=teachings)
-    return Doors([FederatedDoor(), RolloutDoor(), CompositeDoor(), plain])
+    return Doors([FederatedDoor(), RolloutDoor(), CompositeDoor(), VitessDoor(), FirstVitessDoor(), plain])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from hanse.api.admiralty.keys import HAS_FINALIZER, PARENT_UID, PODS_DOOR
 from hanse.api.admiralty.kinds import CLUSTER_TARGETS, POD_CHAPERONS, TARGETS
 from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION, Cluster, parse_cluster, words_of
 from hanse.api.metacontroller.kinds import COMPOSITES_DOOR
+from hanse.api.planetscale.kinds import VITESS_DOOR
 from hanse.cli.fleet import ask_members
 from hanse.clusters.member import Member
 from hanse.kube.client import Client
@@ -41,6 +42,8 @@ class Elsewhere:
     silent: Mapping[str, str] = field(default_factory=dict)
     composites: frozenset[str] = frozenset()
     """The clusters whose lambda controllers are run."""
+    vitess: frozenset[str] = frozenset()
+    """The clusters whose VitessClusters are run."""
 
 
 def has_door(cluster: Obj, door: str = PODS_DOOR) -> bool:
@@ -63,6 +66,7 @@ async def read_elsewhere(host: Client, namespace: str = "") -> Elsewhere:
         seen={FEDERATION_SOURCE: own, **{name: each for name, each in answers.items() if isinstance(each, Sight)}},
         silent={name: each for name, each in answers.items() if isinstance(each, str)},
         composites=frozenset(name_of(obj) for obj in listed if has_door(obj, COMPOSITES_DOOR)),
+        vitess=frozenset(name_of(obj) for obj in listed if has_door(obj, VITESS_DOOR)),
     )
 
 

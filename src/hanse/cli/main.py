@@ -37,6 +37,7 @@ _COMMANDS = {
         "Let pods of clusters run elsewhere, or run their controllers; or see where that is so.",
     ),
     "composite": ("hanse.cli.composite", "Write, try and run lambda controllers: from a parent to its children."),
+    "vitess": ("hanse.cli.vitess", "Look after a Vitess whose cells are in many clusters."),
     "ingress": ("hanse.cli.ingress", "Make one load balancer for an Ingress in many clusters."),
     "apiserver": ("hanse.cli.apiserver", "Run one Kubernetes API server by itself, with nothing to install."),
     "controller": ("hanse.cli.controller", "Run the control plane against a host API server."),

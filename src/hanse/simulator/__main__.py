@@ -19,6 +19,7 @@ from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
 from hanse.kube.runtime import SystemRuntime
 from hanse.simulator.cluster import SIMULATOR, SimulatedCluster
 from hanse.simulator.metrics.aggregation import register_metrics
+from hanse.simulator.networking.tunnels import Tunnels
 from hanse.simulator.nodes.serving import NodeAnswers, NodeServer
 from hanse.simulator.settings import ClusterSettings, SettingsError
 
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (SettingsError, KubeconfigError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
-    _run(_simulate(endpoint, settings, nodes_only=asked.nodes_only))
+    _run(_simulate(endpoint, settings, nodes_only=asked.nodes_only, tunnels=asked.tunnels))
     return 0
 
 
@@ -47,6 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--zone", default="", metavar="Z", help="the zone label of the nodes")
     parser.add_argument("--load-balancers", default="ip", metavar="P", help="what they give: ip, hostname or none")
     parser.add_argument("--index", type=int, default=0, metavar="I", help="which address pools to use (default: 0)")
+    parser.add_argument(
+        "--tunnels",
+        type=Path,
+        metavar="SOCKET",
+        help="with --nodes-only: where the API server's egress selector (HTTPConnect) reaches pods",
+    )
     return parser
 
 
@@ -67,11 +74,13 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
         uvloop.run(work)
 
 
-async def _simulate(endpoint: Endpoint, settings: ClusterSettings, *, nodes_only: bool) -> None:
+async def _simulate(
+    endpoint: Endpoint, settings: ClusterSettings, *, nodes_only: bool, tunnels: Path | None = None
+) -> None:
     runtime = SystemRuntime()
     client = Client(HttpTransport(endpoint, user_agent="hanse-simulator"), runtime, manager=SIMULATOR)
     cluster = SimulatedCluster(client, settings, runtime, nodes_only=nodes_only)
-    running = asyncio.ensure_future(_serve_nodes(cluster, client, runtime) if nodes_only else cluster.run())
+    running = asyncio.ensure_future(_serve_nodes(cluster, client, runtime, tunnels) if nodes_only else cluster.run())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, running.cancel)
@@ -83,19 +92,25 @@ async def _simulate(endpoint: Endpoint, settings: ClusterSettings, *, nodes_only
         await client.close()
 
 
-async def _serve_nodes(cluster: SimulatedCluster, client: Client, runtime: SystemRuntime) -> None:
-    """Run a cluster's nodes behind a listener from which the API server fetches logs and metrics, and runs commands."""
+async def _serve_nodes(cluster: SimulatedCluster, client: Client, runtime: SystemRuntime, socket: Path | None) -> None:
+    """Run a cluster's nodes behind a listener from which the API server fetches logs and metrics, and runs commands.
+
+    With a `socket` it reaches the pods, too.
+    """
     answers = NodeAnswers(cluster.pod_logs, cluster.run_in_pod, cluster.pod_metrics, cluster.node_metrics)
     with TemporaryDirectory(prefix="hanse-nodes-") as folder:
         credentials = CertificateAuthority.open(Path(folder), runtime=runtime).serving(runtime=runtime)
         server = await NodeServer.open(answers, credentials)
         cluster.kubelet_port = server.port
+        tunnels = None if socket is None else await Tunnels.open(socket, cluster.pod_at, cluster.pod_page)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(cluster.run())
                 await cluster.ready()
                 await _register(client, server.port)
         finally:
+            if tunnels is not None:
+                await tunnels.close()
             await server.close()
 
 

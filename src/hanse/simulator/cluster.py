@@ -14,7 +14,7 @@ from hanse.apiserver import ApiServer
 from hanse.apiserver.pod_doors import PodSession
 from hanse.kube.client import Client
 from hanse.kube.errors import NotFound, ServerError
-from hanse.kube.manifest import Key, Obj
+from hanse.kube.manifest import Key, Obj, dig
 from hanse.kube.resources import PODS
 from hanse.kube.runtime import Runtime
 from hanse.kube.transport import Request, Response
@@ -148,6 +148,13 @@ class SimulatedCluster:
         lines = [f"cluster: {self.settings.name}", f"node: {pod['spec']['nodeName']}", f"pod: {name}"]
         lines += [f"namespace: {namespace}", f"port: {port}", f"path: {request.path}"]
         return Response(200, {"content-type": "text/plain; charset=utf-8"}, ("\n".join(lines) + "\n").encode())
+
+    def pod_at(self, address: str) -> Key | None:
+        """Return the pod that has an address; None where it is nobody's."""
+        if self._life is None:
+            return None
+        pods = self._life.world.pods.cache
+        return next((key for key in pods if dig(pods.get(key), "status", "podIP") == address), None)
 
     def pod_metrics(self, namespace: str) -> Iterable[Obj]:
         """Return what the pods of a namespace use, as metrics.k8s.io tells it; raises ServerError while it is down."""

@@ -147,3 +147,12 @@ async def test_protected_groups_need_an_approval(api: Api) -> None:
     assert "protected groups must have approval annotation" in refused.body["message"]
     marked = definition("things.k8s.io", **{"api-approved.kubernetes.io": "unapproved, for a test"})
     assert (await api.create(DEFINITIONS, marked)).code == 201
+
+
+async def test_a_group_that_yields_its_names_is_listed_after_all_others(api: Api) -> None:
+    for group, marks in (("first.example", {"hanse.dev/yields-names": "true"}), ("second.example", {})):
+        assert (await api.create(DEFINITIONS, definition(group, **marks))).code == 201
+        await api.until(f"/apis/{group}/v1/namespaces/default/widgets", 200, seconds=0.1)
+    groups = [group["name"] for group in (await api.get("/apis")).body["groups"]]
+
+    assert groups[-2:] == ["second.example", "first.example"]

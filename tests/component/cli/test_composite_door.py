@@ -78,7 +78,7 @@ def test_a_rehearsal_shows_everything_and_changes_nothing(stage):
 
     kinds = [each["kind"] for each in json.loads(rehearsed.stdout)["in the cluster east"]]
     assert kinds[: len(METACONTROLLER_CRDS)] == ["CustomResourceDefinition"] * len(METACONTROLLER_CRDS)
-    assert sorted(set(kinds)) == ["ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"]
+    assert sorted(set(kinds)) == ["ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "Namespace"]
     assert everything(stage) == before
 
 

@@ -28,10 +28,12 @@ from hanse.kube.conditions import is_true
 from hanse.kube.manifest import dig
 from tests.kubernetes.real.components import components_folder
 from tests.kubernetes.real.flags import (
+    TUNNELS,
     ClusterShape,
     Layout,
     apiserver_flags,
     controller_manager_flags,
+    egress_selection,
     etcd_flags,
     scheduler_flags,
 )
@@ -162,11 +164,15 @@ class RealCluster:
         """Give the cluster simulated nodes on which its pods run; clusters of one test need different indexes."""
         simulator = [sys.executable, "-m", "hanse.simulator", "--nodes-only", f"--nodes={nodes}"]
         place = [f"--index={index}", f"--region={region}", f"--zone={zone}", f"--load-balancers={load_balancers}"]
+        if self._shape.tunnels:
+            place.append(f"--tunnels={self._layout.file(TUNNELS)}")
         self.run("nodes", [*simulator, "--kubeconfig", str(self.kubeconfig), "--name", self.name, *place])
         self._await("nodes", self._has_ready_node)
 
     def _start_apiserver(self) -> None:
-        self._run(_APISERVER, apiserver_flags(self._layout))
+        if self._shape.tunnels:
+            self._layout.file("egress.json").write_text(egress_selection(self._layout))
+        self._run(_APISERVER, apiserver_flags(self._layout, self._shape))
         self._await(_APISERVER, self._is_ready)
 
     def _run(self, component: str, flags: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,21 @@ _HOST_CONTROLLERS = (
 )
 
 
+# The socket of a cluster with tunnels.
+TUNNELS = "tunnels.sock"
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterShape:
-    """Which of Kubernetes' own loops a cluster runs, and whether its storage survives a power cut."""
+    """Which of Kubernetes' own loops a cluster runs, and whether its storage survives a power cut.
+
+    With `tunnels` the API server reaches the pods of simulated nodes, without which it then reaches nothing at all.
+    """
 
     controllers: tuple[str, ...] = ("*",)
     scheduler: bool = True
     fsync: bool = False
+    tunnels: bool = False
 
 
 MEMBER = ClusterShape()
@@ -69,7 +78,20 @@ def etcd_flags(layout: Layout, shape: ClusterShape) -> list[str]:
     return _arguments(flags)
 
 
-def apiserver_flags(layout: Layout) -> list[str]:
+def egress_selection(layout: Layout) -> str:
+    """Return the configuration by which the API server dials everything in its cluster through a socket."""
+    transport = {"uds": {"udsName": str(layout.file(TUNNELS))}}
+    connection = {"proxyProtocol": "HTTPConnect", "transport": transport}
+    return json.dumps(
+        {
+            "apiVersion": "apiserver.k8s.io/v1beta1",
+            "kind": "EgressSelectorConfiguration",
+            "egressSelections": [{"name": "cluster", "connection": connection}],
+        }
+    )
+
+
+def apiserver_flags(layout: Layout, shape: ClusterShape = MEMBER) -> list[str]:
     """Return the arguments of the API server: TLS, client certificates, tokens, RBAC."""
     return _arguments(
         {
@@ -93,6 +115,7 @@ def apiserver_flags(layout: Layout) -> list[str]:
             "service-cluster-ip-range": "10.96.0.0/16",
             "allow-privileged": "true",
             "profiling": "false",
+            **({"egress-selector-config-file": layout.file("egress.json")} if shape.tunnels else {}),
         }
     )
 

@@ -107,9 +107,9 @@ def test_a_doors_state_counts_targets_and_pods():
     states = door_states(federation(pods, us=[chaperon("a-x", "eu", "u1")]), {"eu": ("batch",)})
 
     assert [state.row() for state in states] == [
-        ["ap", "closed", "closed", "", "0", "0", "0", "", ""],
-        ["eu", "open", "closed", "1/2", "1", "1", "0", "batch", "west: it does not answer"],
-        ["us", "closed", "closed", "", "0", "0", "1", "", ""],
+        ["ap", "closed", "closed", "closed", "", "0", "0", "0", "", ""],
+        ["eu", "open", "closed", "closed", "1/2", "1", "1", "0", "batch", "west: it does not answer"],
+        ["us", "closed", "closed", "closed", "", "0", "0", "1", "", ""],
     ]
 
 

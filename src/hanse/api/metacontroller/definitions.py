@@ -15,11 +15,12 @@ from hanse.api.metacontroller.kinds import (
     COMPOSITE_CONTROLLERS,
     CONTROLLER_REVISIONS,
     DECORATOR_CONTROLLERS,
+    HOME_NAMESPACE,
     LONGEST_CONTROLLER_NAME,
     MAP_CONTROLLERS,
 )
 from hanse.kube.manifest import Obj
-from hanse.kube.resources import Resource
+from hanse.kube.resources import NAMESPACES, Resource
 
 SHORT_NAME = (
     f"metadata.name must have {LONGEST_CONTROLLER_NAME} characters at most: it becomes part of a finalizer's name"
@@ -284,6 +285,9 @@ CONTROLLER_REVISION_CRD = definition(
     status=True,
     annotations=_UNAPPROVED,
 )
+
+# Served along with the kinds: hooks are written before anything else is, so nobody else has made it by then.
+HOME: Obj = {"apiVersion": NAMESPACES.api_version, "kind": NAMESPACES.kind, "metadata": {"name": HOME_NAMESPACE}}
 
 METACONTROLLER_CRDS: tuple[Obj, ...] = (
     COMPOSITE_CONTROLLER_CRD,

@@ -12,6 +12,9 @@ DECORATOR_CONTROLLERS = Resource(GROUP, VERSION, "decoratorcontrollers", "Decora
 MAP_CONTROLLERS = Resource(GROUP, VERSION, "mapcontrollers", "MapController", namespaced=False)
 CONTROLLER_REVISIONS = Resource(GROUP, VERSION, "controllerrevisions", "ControllerRevision")
 
+# Where Metacontroller lives, and where guides for it have people put their hooks.
+HOME_NAMESPACE = "metacontroller"
+
 # Among the doors of a Cluster: the controllers of that cluster are run in it.
 COMPOSITES_DOOR = "composites"
 

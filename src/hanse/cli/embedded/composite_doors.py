@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from hanse.api.metacontroller.definitions import METACONTROLLER_CRDS
+from hanse.api.metacontroller.definitions import HOME, METACONTROLLER_CRDS
 from hanse.kube.client import Client
-from hanse.kube.resources import CRDS
+from hanse.kube.resources import CRDS, NAMESPACES
 
 
 async def serve_composites_in(members: Mapping[str, Client]) -> None:
@@ -16,5 +16,6 @@ async def serve_composites_in(members: Mapping[str, Client]) -> None:
 
 
 async def _serve(client: Client) -> None:
+    await client.apply(NAMESPACES, HOME)
     for crd in METACONTROLLER_CRDS:
         await client.apply(CRDS, crd)

@@ -16,6 +16,7 @@ from hanse.api.federation import FEDERATIONS, federation_manifest
 from hanse.api.mcs import MCS_ANNOTATION, TAKES_PART
 from hanse.api.metacontroller.kinds import COMPOSITES_DOOR
 from hanse.api.names import FAULT_ANNOTATION, REGION_LABEL, ZONE_LABEL
+from hanse.api.planetscale.kinds import VITESS_DOOR
 from hanse.cli.authorship import stamp_authors
 from hanse.cli.control_plane import (
     campaign,
@@ -32,7 +33,9 @@ from hanse.cli.embedded.kubeconfig import kubeconfig_for
 from hanse.cli.embedded.pod_doors import LOOPBACK, run_pod_doors
 from hanse.cli.embedded.resolving import simulated_resolver
 from hanse.cli.embedded.servers import ADMINISTRATOR, Server
+from hanse.cli.embedded.simulated_vitess import SimulatedVitess
 from hanse.cli.failures import Failure
+from hanse.cli.vitess_parts import VitessMeans, serve_vitess, serve_vitess_in
 from hanse.clusters.joining import join, joining_manifests
 from hanse.kube.cache import Cache, Change
 from hanse.kube.client import Client
@@ -140,6 +143,7 @@ class EmbeddedFederation:
         self._servers: list[Server] = []
         self._answering = asyncio.Event()
         self._doors_open = asyncio.Event()
+        self._vitess = SimulatedVitess(runtime)
         self.members: dict[str, SimulatedMember] = {}
 
     async def run(self, started: Callable[[EmbeddedFederation], None], progress: Progress) -> None:
@@ -160,6 +164,7 @@ class EmbeddedFederation:
         await serve_federated_types(host)
         await serve_applications(host)
         await serve_composites(host)
+        await serve_vitess(host)
         await stamp_authors(host)
         await host.apply(FEDERATIONS, federation_manifest(self._record.name, self._record.domain))
         for settings in self._settings:
@@ -175,6 +180,9 @@ class EmbeddedFederation:
                 await join(host, self._joining(member))
             clients = {name: member.client for name, member in self.members.items()}
             await serve_composites_in(clients)
+            await asyncio.gather(*map(serve_vitess_in, clients.values()))
+            for name, member in self.members.items():
+                tasks.create_task(self._vitess.live(name, member.client, member.is_down))
             tasks.create_task(run_pod_doors(host, clients, self._doors_open))
             tasks.create_task(self._clusters.run())
             await self._clusters.wait_synced()
@@ -206,6 +214,7 @@ class EmbeddedFederation:
                     resolve=resolve,
                     sources=sources,
                     kubelet_host=LOOPBACK,
+                    vitess_means=VitessMeans(self._vitess.stores, self._vitess),
                 )
 
     async def _answer(self, host: Client, progress: Progress) -> None:
@@ -262,7 +271,7 @@ class EmbeddedFederation:
     def _joining(self, member: SimulatedMember) -> list[dict[str, object]]:
         manifests = joining_manifests(member.settings.name, member.server.endpoint(self._runtime), member.labels())
         # Every door is open on a laptop.
-        doors = f"{COMPOSITES_DOOR},{PODS_DOOR}"
+        doors = f"{COMPOSITES_DOOR},{PODS_DOOR},{VITESS_DOOR}"
         manifests[-1]["metadata"]["annotations"] = {MCS_ANNOTATION: TAKES_PART, DOORS_ANNOTATION: doors}
         return manifests
 

@@ -31,18 +31,20 @@ _AT_ONCE = 8
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a plan: the sentences of what failed, the children that the server would not take, and whether any
-    was deleted, which will be heard of.
+    """What came of a plan: the sentences of what failed, the children that the server would not take, those among them
+    whose name another object has, and whether any was deleted, which will be heard of.
     """
 
     problems: list[str] = field(default_factory=list)
     refused: set[ChildId] = field(default_factory=set)
+    taken: set[ChildId] = field(default_factory=set)
     deleted: bool = False
 
     def add(self, other: Outcome) -> None:
         """Take in what came of another plan."""
         self.problems += other.problems
         self.refused |= other.refused
+        self.taken |= other.taken
         self.deleted |= other.deleted
 
 
@@ -91,7 +93,7 @@ class Hands:
             return Outcome()
         except (ApiError, NameTaken) as error:
             child = id_of(action)
-            return Outcome([f"{child}: {error}"], {child})
+            return Outcome([f"{child}: {error}"], {child}, {child} if isinstance(error, NameTaken) else set())
         self._remember(parent, observed, action)
         return Outcome(deleted=isinstance(action, Delete | Recreate))
 

@@ -42,6 +42,9 @@ from hanse.kube.patches.differences import differences, digest
 from hanse.kube.resources import Resource
 from hanse.kube.runtime import timestamp
 
+# The Event that tells of a child whose name another object has.
+NAME_COLLISION = "NameCollision"
+
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
@@ -246,6 +249,9 @@ class HostedComposite:
             outcome.add(await self._abroad.carry_out(parent, planned.elsewhere))
         if self._roller is not None:
             self._roller.refused[uid_of(parent)] = outcome.refused
+        for child in sorted(outcome.taken):
+            said = f"{child} exists and is not this object's: delete it, or name one of them otherwise"
+            await self._place.events.record(parent, NAME_COLLISION, said, warning=True)
         return outcome
 
     def _is_outdated(self, root: Root, parent: Obj, verdict: _Verdict, outcome: Outcome) -> bool:

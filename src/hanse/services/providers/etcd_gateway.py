@@ -56,7 +56,7 @@ class EtcdGateway:
         start, revision, end = prefix.encode(), 0, _after_all(prefix.encode())
         while True:
             body = {"key": _b64(start), "range_end": _b64(end), "limit": str(_PAGE), "revision": str(revision)}
-            answer = await self._post("/v3/kv/range", body)
+            answer = await self.post("/v3/kv/range", body)
             entries = answer.get("kvs") or []
             for entry in entries:
                 found[_text(entry["key"]).decode()] = _text(entry.get("value", ""))
@@ -70,14 +70,15 @@ class EtcdGateway:
         vacant = {each.vacant for each in writes if each.vacant}
         demands = [*map(_no_key, sorted(vacant)), *(_compare(each) for each in writes if not each.vacant)]
         body = {"compare": demands, "success": [_operation(each) for each in writes]}
-        return bool((await self._post("/v3/kv/txn", body)).get("succeeded"))
+        return bool((await self.post("/v3/kv/txn", body)).get("succeeded"))
 
     async def close(self) -> None:
         """Close every connection."""
         if self._session is not None:
             await self._session.close()
 
-    async def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask anything of the gateway; raises ProviderError where no member answers, or one refuses."""
         if self._access.username and not self._token:
             await self._sign_in()
         try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import formatdate
 
+from hanse.kube.cron import Schedule, ScheduleError, read_zone
 from hanse.kube.manifest import (
     Obj,
     annotations_of,
@@ -19,7 +20,6 @@ from hanse.kube.manifest import (
     uid_of,
 )
 from hanse.kube.runtime import parse_timestamp, timestamp
-from hanse.simulator.workloads.cron_schedule import Schedule, ScheduleError, read_zone
 from hanse.simulator.workloads.kinds import JOBS
 from hanse.simulator.workloads.telling import Told
 

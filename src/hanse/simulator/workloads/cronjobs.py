@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hanse.kube.cache import Change
+from hanse.kube.cron import ScheduleError
 from hanse.kube.errors import AlreadyExists, ApiError, NotFound
 from hanse.kube.events import EventRecorder
 from hanse.kube.manifest import Key, Obj, controller_of, dig, name_of, namespace_of, uid_of
 from hanse.simulator.index import Index, controller_uid
-from hanse.simulator.workloads.cron_schedule import ScheduleError
 from hanse.simulator.workloads.cronjob_plan import (
     CronJobPlan,
     plan_cronjob,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hanse.simulator.workloads.cron_schedule import Schedule, ScheduleError
+from hanse.kube.cron import Schedule, ScheduleError
 
 
 def at(text: str) -> float:

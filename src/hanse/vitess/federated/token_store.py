@@ -1,0 +1,59 @@
+"""Drain tokens where every cluster finds them: beside the records of Vitess in the global lockserver."""
+
+from __future__ import annotations
+
+import orjson
+
+from hanse.vitess.federated.reading import ShardId
+from hanse.vitess.federated.tokens import Token
+from hanse.vitess.topology.access import Topology
+from hanse.vitess.topology.paths import GLOBAL
+from hanse.vitess.topology.store import BadVersion, NodeExists, NoNode, Version
+
+
+def token_path(shard: ShardId) -> str:
+    """Return where the token of a shard is; outside its own directory, which would else outlive its removal."""
+    return f"hanse/drains/{shard.keyspace}/{shard.shard}/Token"
+
+
+class TokenStore:
+    """Reads, takes and gives back tokens; every write demands the version that was read."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+
+    async def read(self, shard: ShardId) -> Token | None:
+        """Return who has the token of a shard; raises TopologyError where that is not known."""
+        found = await self._find(shard)
+        return None if found is None else found[0]
+
+    async def take(self, shard: ShardId, token: Token) -> bool:
+        """Take the token of a shard, unless somebody has it; says whether it is one's own now."""
+        try:
+            await (await self._topology.store(GLOBAL)).create(token_path(shard), _encoded(token))
+        except NodeExists:
+            held = await self.read(shard)
+            return held is not None and held.alias == token.alias
+        return True
+
+    async def give_back(self, shard: ShardId, token: Token) -> None:
+        """Give a token back, unless it is somebody else's by now."""
+        found = await self._find(shard)
+        if found is None or found[0].alias != token.alias:
+            return
+        try:
+            await (await self._topology.store(GLOBAL)).delete(token_path(shard), found[1])
+        except (NoNode, BadVersion):
+            return
+
+    async def _find(self, shard: ShardId) -> tuple[Token, Version] | None:
+        try:
+            found = await (await self._topology.store(GLOBAL)).read(token_path(shard))
+        except NoNode:
+            return None
+        said = orjson.loads(found.value)
+        return Token(said["alias"], said["member"], said["since"]), found.version
+
+
+def _encoded(token: Token) -> bytes:
+    return orjson.dumps({"alias": token.alias, "member": token.member, "since": token.since})

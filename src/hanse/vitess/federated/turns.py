@@ -1,0 +1,32 @@
+"""Whose drain it is, for an operator in one member of a federated Vitess: the shared token, taken before each drain."""
+
+from __future__ import annotations
+
+from hanse.api.vitess_records.topology import TabletAlias
+from hanse.kube.runtime import Runtime
+from hanse.vitess.federated.reading import ShardId
+from hanse.vitess.federated.token_store import TokenStore
+from hanse.vitess.federated.tokens import Token
+from hanse.vitess.topology.access import Topology
+
+
+class SharedTurns:
+    """The turn of one shard, as its operator in one member takes it.
+
+    It needs no control plane: the token is in the lockserver that all members share. Who has finished gives it back
+    once the tablet is there again, and whoever looks after all members does so for one that cannot.
+    """
+
+    def __init__(self, topology: Topology, shard: ShardId, member: str, runtime: Runtime) -> None:
+        self._tokens = TokenStore(topology)
+        self._shard = shard
+        self._member = member
+        self._runtime = runtime
+
+    async def take(self, alias: TabletAlias) -> bool:
+        """Take the turn for a tablet unless another has it; raises TopologyError where that is not known."""
+        return await self._tokens.take(self._shard, Token(str(alias), self._member, self._runtime.now()))
+
+    async def give_back(self, alias: TabletAlias) -> None:
+        """Say that a tablet is there again."""
+        await self._tokens.give_back(self._shard, Token(str(alias), self._member))

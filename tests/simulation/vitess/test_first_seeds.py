@@ -1,0 +1,12 @@
+"""The first Vitess operator under whatever happens; `make soak` plays a hundred such histories."""
+
+import pytest
+
+from tests.simulation.vitess.first_history import play
+
+pytestmark = [pytest.mark.looptime, pytest.mark.timeout(120)]
+
+
+@pytest.mark.parametrize("seed", [29])
+async def test_whatever_happens_a_rollout_touches_no_primary_and_all_ends_as_it_was_asked_for(seed):
+    assert await play(seed, steps=5) == []

@@ -1,0 +1,1 @@
+"""The federation above Vitess, decision by decision."""
