@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from hanse.api.admiralty.keys import DOORS_ANNOTATION
-from hanse.api.clusters import CLUSTERS, parse_cluster
+from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION, parse_cluster
 from hanse.api.planetscale.definitions import PLANETSCALE_CRDS
 from hanse.api.planetscale.kinds import VITESS_CLUSTERS, VITESS_SHARDS
 from hanse.cli.connection import connect_member

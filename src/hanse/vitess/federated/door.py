@@ -6,7 +6,7 @@ the present specification everything stays as it is: so nothing follows from a d
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 
 from hanse.api.names import ADOPT_ANNOTATION, DELETION_ANNOTATION, FEDERATE_ANNOTATION
 from hanse.api.planetscale.kinds import VITESS_CLUSTERS
@@ -15,11 +15,8 @@ from hanse.kube.manifest import Obj, annotations_of, dig, key_of, uid_of
 from hanse.kube.resources import Resource
 from hanse.placement.ask import ClusterTerm, Duplicated, Failover, Override, Placement
 from hanse.placement.candidate import Toleration
-from hanse.propagation.dependencies import NO_NEEDS, Needs
-from hanse.propagation.door import NO_KIN, Affected, Farewell, Inputs, Kin, Mark
+from hanse.propagation.door import Affected, Door, Farewell, Inputs
 from hanse.propagation.intent import Intent, Problem, Ref
-from hanse.propagation.records import Record
-from hanse.propagation.report import Report
 from hanse.vitess.federated.plan import Plan, spec_digest, stored_plan
 from hanse.vitess.federated.splitting import split
 
@@ -28,8 +25,11 @@ EVERY_TAINT = (Toleration(operator="Exists"),)
 NEVER = Failover(after_seconds=None, fail_back_after=0.0)
 
 
-class VitessDoor:
-    """Carries the parts of VitessClusters into their members."""
+class VitessDoor(Door):
+    """Carries the parts of VitessClusters into their members.
+
+    Their status is left to the controller, which knows topology beside the members; Secrets are federated by themselves.
+    """
 
     @property
     def name(self) -> str:
@@ -63,14 +63,6 @@ class VitessDoor:
         """Say that members hold an object of the same name, from which lockserver roots and tablets' names follow."""
         return source
 
-    def supersedes(self, source: Obj) -> bool:
-        """Say that whoever came first keeps an object."""
-        return False
-
-    def kin(self, source: Obj) -> Kin:
-        """Say that a VitessCluster is alone."""
-        return NO_KIN
-
     def farewell(self, source: Obj) -> Farewell | Problem:
         """Say that the parts go with the whole, unless they shall be left behind."""
         plan = stored_plan(source)
@@ -91,34 +83,6 @@ class VitessDoor:
         if plan is None or plan.spec != spec_digest(source):
             return Problem("Planning", "it is not planned yet how the specification divides", expected=True)
         return _intent(source, plan)
-
-    def shared(self, intent: Intent, kin: Sequence[Obj]) -> Intent:
-        """Return the intent given: a VitessCluster has no family."""
-        return intent
-
-    def needs(self, source: Obj) -> Needs:
-        """Say that Secrets are federated by themselves."""
-        return NO_NEEDS
-
-    def parting(self, source: Obj, waiting_for: Collection[str]) -> Obj:
-        """Return the object given: nothing in it depends on who has yet to let it go."""
-        return source
-
-    def reported(self, source: Obj, report: Report, now: str) -> Obj:
-        """Leave the status to the controller, which knows topology beside the members."""
-        return source
-
-    def records(self, source: Obj, report: Report, now: str) -> Iterable[Record]:
-        """Say that nothing is to be written down beside the VitessCluster."""
-        return ()
-
-    def refused(self, source: Obj, problem: Problem, now: str) -> Obj:
-        """Leave the status to the controller."""
-        return source
-
-    def marks(self, source: Obj, report: Report | None) -> Mark | None:
-        """Say that no other object has to know of this one."""
-        return None
 
 
 def _intent(source: Obj, plan: Plan) -> Intent:

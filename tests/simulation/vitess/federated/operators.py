@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from hanse.api.admiralty.keys import DOORS_ANNOTATION
+from hanse.api.clusters import DOORS_ANNOTATION
 from hanse.api.planetscale.definitions import VITESS_CLUSTER_CRD
 from hanse.api.planetscale.kinds import COMPONENT_LABEL, VITESS_CLUSTERS, VITESS_DOOR
 from hanse.api.vitess_records.topology import TabletAlias
