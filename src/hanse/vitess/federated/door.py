@@ -28,7 +28,7 @@ NEVER = Failover(after_seconds=None, fail_back_after=0.0)
 class VitessDoor(Door):
     """Carries the parts of VitessClusters into their members.
 
-    Their status is left to the controller, which knows topology beside the members; Secrets are federated by themselves.
+    The status is left to the controller, which knows topology beside the members; Secrets are federated by themselves.
     """
 
     @property
