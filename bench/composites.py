@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
+import psutil
+
 from bench.composite_objects import (
     PARENTS,
     Verb,
@@ -65,6 +67,10 @@ _COLUMNS = (
     "ratio",
     "writes a parent",
     "writes by hand",
+    "CPU s of the servers, by hand",
+    "by hook",
+    "CPU s of controllers and hook",
+    "CPU of others",
 )
 _HEADING = f"""# Lambda controllers: what a hook costs over writing by hand
 
@@ -72,6 +78,9 @@ One upstream API server, etcd with fsync, all on one machine. by hand: parents a
 deleted by prepared requests, the mean of a run before and one after; by hook: the parents alone are, until the last of
 them tells in its status that all its children are there, respectively changed (InPlace), and until the last is gone,
 which its finalize hook holds until no child is left (target: twice by hand). Writes are requests that change anything.
+CPU of the servers is that of etcd, kube-apiserver and kube-controller-manager. On a machine whose few cores are all
+busy, it and that of the controllers are where the time goes; what others used of the cores while the hook was at work
+is told as a share, since it slows both ways of writing, and not by as much.
 
 | {" | ".join(_COLUMNS)} |
 |{"---|" * len(_COLUMNS)}
@@ -80,10 +89,13 @@ which its finalize hook holds until no child is left (target: twice by hand). Wr
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """How long it took, and how many writes the server saw."""
+    """How long it took, how many writes the server saw, and the processor seconds of each party."""
 
     seconds: float
     writes: int
+    servers: float
+    controllers: float
+    others: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +119,39 @@ class Measured:
             " / ".join(f"{ratio:.2f}×" for ratio in ratios),
             " / ".join(f"{phase.writes / self.parents:.1f}" for phase in self.hook),
             " / ".join(f"{phase.writes / self.parents:.1f}" for phase in self.before),
+            " / ".join(f"{(a.servers + b.servers) / 2:.1f}" for a, b in zip(self.before, self.after, strict=True)),
+            " / ".join(f"{phase.servers:.1f}" for phase in self.hook),
+            " / ".join(f"{phase.controllers:.1f}" for phase in self.hook),
+            " / ".join(f"{phase.others:.0%}" for phase in self.hook),
         ]
+
+
+class Processors:
+    """Who uses the processors: the servers, the controllers with their hook, and everybody else."""
+
+    def __init__(self, servers: Iterable[int]) -> None:
+        self._servers = [psutil.Process(pid) for pid in servers]
+        self._own = psutil.Process()
+        self.controllers: psutil.Process | None = None
+
+    def read(self) -> tuple[float, float, float, float]:
+        """Return the seconds so far of the servers, of the controllers, of this process and of the whole machine."""
+        controllers = [self.controllers, *self.controllers.children(recursive=True)] if self.controllers else []
+        machine = psutil.cpu_times()
+        return (
+            sum(map(_processor_seconds, self._servers)),
+            sum(map(_processor_seconds, controllers)),
+            _processor_seconds(self._own),
+            machine.user + machine.system + machine.nice,
+        )
+
+
+def _processor_seconds(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return times.user + times.system
 
 
 class Shelves:
@@ -151,8 +195,11 @@ Objects = Callable[[str, str, int], Iterable[tuple[Resource, Obj]]]
 class Bench:
     """One API server, the objects, and the ways to write them."""
 
-    def __init__(self, client: Client, connections: list[RawConnection], parents: int, children: int) -> None:
+    def __init__(
+        self, client: Client, connections: list[RawConnection], processors: Processors, parents: int, children: int
+    ) -> None:
         self._client = client
+        self._processors = processors
         self._connections = connections
         self._parents = [f"shelf-{number:05}" for number in range(parents)]
         self._children = children
@@ -207,15 +254,19 @@ class Bench:
         return phases
 
     async def _timed(self, requests: list[bytes], wait: Callable[[], object] = lambda: None) -> Phase:
-        before, start = await self._writes(), time.monotonic()
+        before, used, start = await self._writes(), self._processors.read(), time.monotonic()
         await send_all(self._connections, requests)
         waited = wait()
         if asyncio.iscoroutine(waited):
             await waited
         took = time.monotonic() - start
+        servers, controllers, own, machine = (
+            now - then for now, then in zip(self._processors.read(), used, strict=True)
+        )
+        others = max(0.0, machine - servers - controllers - own) / (took * (psutil.cpu_count() or 1))
         # What is still written afterwards is a cost as well.
         await asyncio.sleep(_REST_SECONDS)
-        return Phase(took, await self._writes() - before)
+        return Phase(took, await self._writes() - before, servers, controllers, others)
 
     async def _writes(self) -> int:
         return changes_in((await self._client.get_raw("/metrics")).decode())
@@ -243,7 +294,8 @@ async def measure(cluster: RealCluster, parents: int, children: int, width: int)
         for _ in range(width):
             connections.append(await RawConnection.open(endpoint))
             ending.callback(connections[-1].close)
-        bench = Bench(client, connections, parents, children)
+        processors = Processors(cluster.processes.pids.values())
+        bench = Bench(client, connections, processors, parents, children)
         await bench.prepare()
         log(f"{parents} parents with {children} children each, by hand")
         before = await bench.by_hand()
@@ -251,10 +303,12 @@ async def measure(cluster: RealCluster, parents: int, children: int, width: int)
         serving = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "bench.composites", "--serve", str(cluster.kubeconfig)
         )
+        processors.controllers = psutil.Process(serving.pid)
         try:
             await bench.until_ready()
             hook = await bench.by_hook()
         finally:
+            processors.controllers = None
             serving.terminate()
             await serving.wait()
         log("by hand again")

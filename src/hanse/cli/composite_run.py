@@ -24,7 +24,7 @@ from hanse.cli.running import log_to, run, until_signalled
 from hanse.composite.hooks.calling import HookFailed, HookUnusable
 from hanse.composite.hosting.alone import run_alone
 from hanse.composite.hosting.measuring import HookMetrics
-from hanse.composite.hosting.place import UnknownKind
+from hanse.composite.hosting.place import UnknownKind, UnreadableKind
 from hanse.composite.hosting.server import NotServed
 from hanse.kube.client import Client
 from hanse.kube.events import EventRecorder
@@ -84,7 +84,7 @@ async def _run(endpoint: Endpoint, local: Local, listen: tuple[str, int] | None,
             await run_alone(local.controller, local.spec, place, started, metrics)
         except UnknownKind as error:
             raise Failure(f"{error}; --install defines the kinds of which FILE has the definitions") from error
-        except (NotServed, HookFailed, HookUnusable) as error:
+        except (NotServed, UnreadableKind, HookFailed, HookUnusable) as error:
             raise Failure(str(error)) from error
 
 

@@ -26,6 +26,8 @@ from hanse.kube.selectors import LabelSelector
 # What API servers allow all annotations of an object together, and what etcd takes in one request.
 MOST_ANNOTATION_BYTES = 256 * 1024
 MOST_OBJECT_BYTES = 1536 * 1024
+# All of them are looked at whenever one changes, and meanwhile nobody else is served.
+MOST_CHILDREN = 10_000
 # No kind comes near it, and it leaves merging room on the stack.
 MOST_LEVELS = 100
 
@@ -65,13 +67,13 @@ def prepared(
         return selector
     by_kind = {(kind.api_version, kind.kind): kind for kind in kinds}
     given = _Given(parent, spec, selector, generated_labels(parent, spec), _marks(spec, map_key), fleet)
+    children: list[Child] = []
     try:
-        children = [
-            child
-            for place, item in enumerate(desired)
-            if item is not None
-            for child in _in_clusters(_prepared(item, place, given, by_kind), given)
-        ]
+        _refuse_many(len(desired))
+        for place, item in enumerate(desired):
+            if item is not None:
+                children += _in_clusters(_prepared(item, place, given, by_kind), given)
+                _refuse_many(len(children))
         _refuse_duplicates(children)
     except _Refused as refusal:
         return str(refusal)
@@ -237,6 +239,11 @@ def _is_deeper(manifest: Obj, levels: int) -> bool:
 
 def _inside(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value
+
+
+def _refuse_many(count: int) -> None:
+    if count > MOST_CHILDREN:
+        raise _Refused(f"the answer has more than {MOST_CHILDREN} children: divide them among several parents")
 
 
 def _refuse_duplicates(children: Sequence[Child]) -> None:

@@ -1,5 +1,7 @@
 """Decorators: labels, annotations and attachments for objects that others made, each decorator for itself."""
 
+import itertools
+
 import pytest
 
 from hanse.kube.manifest import annotations_of, finalizers_of, labels_of
@@ -101,3 +103,23 @@ def _service(_body):
     return {
         "attachments": [{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "conf-service"}, "spec": spec}]
     }
+
+
+@pytest.mark.parametrize(
+    ("answer", "path"),
+    [
+        (lambda number: {"annotations": {"now": str(number)}}, "metadata.annotations.now"),
+        (lambda number: {"labels": {"now": str(number)}}, "metadata.labels.now"),
+    ],
+)
+async def test_a_decorator_that_never_settles_is_left_alone_and_the_field_is_named(answer, path):
+    async with stage() as on:
+        count = itertools.count()
+        hook = on.hook("sync", lambda _body: answer(next(count)))
+        await on.create(_decorator("clock", {"sync": hook}, **MARKED))
+        await on.create(_target("conf", **{"secret-for": "yes"}))
+        events = await on.until(lambda: on.events("SyncError"))
+        assert f"{path} of the object itself" in events[0]["message"]
+        calls = len(on.calls("sync"))
+        await on.settle(25)
+        assert len(on.calls("sync")) == calls < 100

@@ -8,7 +8,7 @@ from hanse.api.metacontroller.kinds import (
     MAP_ANNOTATION,
     MAP_KEY_ANNOTATION,
 )
-from hanse.composite.preparing import prepared
+from hanse.composite.preparing import MOST_CHILDREN, prepared
 from hanse.composite.spec import Sort
 from hanse.kube.resources import CONFIGMAPS, NODES, PODS, SECRETS, Resource
 from tests.unit.composite.builders import catset, children, controller, pod
@@ -149,6 +149,17 @@ def test_a_wrong_child_refuses_the_answer_by_name(child, said):
 
     assert isinstance(sentence, str)
     assert said in sentence
+
+
+def test_an_answer_with_more_children_than_can_be_looked_at_is_refused_before_it_is():
+    many = [pod(f"cat-{number}") for number in range(MOST_CHILDREN)]
+    refusal = prepared([*many, pod("more")], catset(), controller(), KINDS)
+    fleet = {f"c-{number}": {} for number in range(MOST_CHILDREN // 2 + 1)}
+    everywhere = [pod(name, metadata={"annotations": {"hanse.dev/clusters": "!lost"}}) for name in ("a", "b")]
+
+    assert refusal == "the answer has more than 10000 children: divide them among several parents"
+    assert prepared(everywhere, catset(), controller(), KINDS, fleet=fleet) == refusal
+    assert len(prepared(many, catset(), controller(), KINDS)) == MOST_CHILDREN
 
 
 def test_a_cluster_scoped_parent_has_no_namespace_to_give():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hanse.api.metacontroller.kinds import CONTROLLER_REVISIONS
 from hanse.composite.hosting.measuring import HookMetrics
 from hanse.composite.hosting.opened import open_hooks
-from hanse.composite.hosting.place import Place, find_kind, find_kinds
+from hanse.composite.hosting.place import Place, find_kind, find_kinds, require_readable
 from hanse.composite.hosting.server import hosted_controller, require_status
 from hanse.composite.spec import ControllerSpec, KindRef
 from hanse.kube.manifest import Obj
@@ -18,10 +18,11 @@ async def run_alone(
 ) -> None:
     """Run a controller until cancelled; `started` is called once nothing stands in its way.
 
-    Raises UnknownKind, NotServed, HookFailed and HookUnusable, each before anything was written.
+    Raises UnknownKind, UnreadableKind, NotServed, HookFailed and HookUnusable, each before anything was written.
     """
     kinds = await find_kinds(place.client, spec)
     require_status(spec, kinds)
+    await require_readable(place.client, kinds.all)
     if spec.rolls:
         await find_kind(place.client, KindRef(CONTROLLER_REVISIONS.api_version, CONTROLLER_REVISIONS.plural))
     metrics = metrics or HookMetrics(place.client.runtime)

@@ -14,7 +14,7 @@ from hanse.composite.hosting.finalizing import held, is_held, manages_children
 from hanse.composite.hosting.opened import OpenedHooks, sync_hook
 from hanse.composite.hosting.place import Kinds, Place
 from hanse.composite.hosting.relations import Relations, relations_of
-from hanse.composite.hosting.rounds import Root, Rounds, SyncProblem
+from hanse.composite.hosting.rounds import Root, Rounds, SyncProblem, generation_of
 from hanse.composite.planning import plan
 from hanse.composite.preparing import prepared
 from hanse.composite.spec import ControllerSpec
@@ -31,6 +31,7 @@ from hanse.kube.manifest import (
     uid_of,
     version_of,
 )
+from hanse.kube.patches.differences import differences
 
 
 class HostedDecorator:
@@ -126,6 +127,7 @@ class HostedDecorator:
 
     async def _decorate(self, root: Root, target: Obj, answer: DecoratorAnswer) -> None:
         """Write the status first, then labels, annotations and the finalizer in one."""
+        before = target
         try:
             if answer.status is not None:
                 written = await self._rounds.teller.write(root.kind, target, answer.status)
@@ -139,6 +141,23 @@ class HostedDecorator:
                 self._rounds.parents[root.kind].cache.remember(target)
         except NotFound:
             return
+        self._rounds.settling.wrote(
+            uid_of(target),
+            generation_of(target),
+            "the object itself",
+            differences(_decorated(before, answer), _decorated(target, answer)),
+            self._place.client.runtime.now(),
+        )
+
+
+def _decorated(target: Obj, answer: DecoratorAnswer) -> Obj:
+    """Return what of an object a decorator speaks of, by which one that never settles is known."""
+    labels, annotations = labels_of(target), annotations_of(target)
+    metadata = {
+        "labels": {key: labels[key] for key in answer.labels if key in labels},
+        "annotations": {key: annotations[key] for key in answer.annotations if key in annotations},
+    }
+    return {"metadata": metadata, "status": (target.get("status") or {}) if answer.status is not None else {}}
 
 
 def _metadata_patch(target: Obj, answer: DecoratorAnswer, finalizer: str) -> Obj:

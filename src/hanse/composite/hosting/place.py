@@ -10,6 +10,7 @@ from hanse.composite.hosting.elsewhere import Elsewhere
 from hanse.composite.hosting.shelf import CacheShelf
 from hanse.composite.spec import ControllerSpec, HookSpec, KindRef
 from hanse.kube.client import Client
+from hanse.kube.errors import Forbidden
 from hanse.kube.events import EventRecorder
 from hanse.kube.resources import Resource
 
@@ -36,9 +37,29 @@ class Kinds:
     children: tuple[Resource, ...]
     inputs: tuple[Resource, ...] = ()
 
+    @property
+    def all(self) -> tuple[Resource, ...]:
+        """All of them."""
+        return (*self.parents, *self.children, *self.inputs)
+
 
 class UnknownKind(Exception):
     """The server does not serve a kind that a controller names; it may come to."""
+
+
+class UnreadableKind(Exception):
+    """A kind that a controller names may not be read; the right may come."""
+
+
+async def require_readable(client: Client, kinds: Iterable[Resource]) -> None:
+    """See that kinds can be followed: whoever waits for one that cannot, waits in silence. Raises UnreadableKind."""
+    for kind in kinds:
+        try:
+            await client.get_raw(kind.path(), query=(("limit", "1"),))
+        except Forbidden as error:
+            raise UnreadableKind(
+                f"{kind.group_resource} may not be read; give the right to list and watch: {error}"
+            ) from error
 
 
 async def find_kinds(client: Client, spec: ControllerSpec) -> Kinds:

@@ -11,7 +11,7 @@ from hanse.composite.bodies import customize_request, is_strict, read_customize
 from hanse.composite.children import Observed
 from hanse.composite.hooks.calling import Hook, HookFailed
 from hanse.composite.hosting.opened import OpenedHooks
-from hanse.composite.hosting.place import Place, UnknownKind, find_kind
+from hanse.composite.hosting.place import Place, UnknownKind, UnreadableKind, find_kind, require_readable
 from hanse.composite.hosting.shelf import Kept
 from hanse.composite.related import RelatedRule, matches, read_rules
 from hanse.composite.spec import ControllerSpec, HookSpec, KindRef
@@ -89,6 +89,11 @@ class Relations:
         rules = read_rules(answer, namespace_of(parent), self._spec.version, lambda ref: kinds[ref].namespaced)
         if isinstance(rules, str):
             raise HookFailed(f"the customize hook: {rules}")
+        followed = {*kinds.values(), *(NAMESPACES for rule in rules if rule.namespaces is not None)}
+        try:
+            await require_readable(self._place.client, sorted(followed - self._kept.keys(), key=str))
+        except UnreadableKind as error:
+            raise HookFailed(f"the customize hook: {error}") from error
         return tuple((kinds[rule.kind], rule) for rule in rules)
 
     async def _following(self, kind: Resource) -> Kept:

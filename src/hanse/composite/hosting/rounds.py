@@ -17,6 +17,16 @@ from hanse.composite.settling import Settling
 from hanse.composite.spec import ControllerSpec, ParentRule, Sort
 from hanse.kube.cache import Change
 from hanse.kube.controller import Controller
+from hanse.kube.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Gone,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+)
 from hanse.kube.manifest import Key, Obj, annotations_of, controller_of, dig, labels_of, uid_of
 from hanse.kube.resources import Resource
 
@@ -148,6 +158,10 @@ class Rounds:
             return busy.seconds
         except (HookFailed, SyncProblem) as error:
             raise await self._fail(root, obj, str(error)) from error
+        except ApiError as error:
+            if not _is_refusal(error):
+                raise
+            raise await self._fail(root, obj, f"the server does not take what is to be written: {error}") from error
 
     async def _fail(self, root: Root, obj: Obj, sentence: str) -> Exception:
         # Whose status it is, others say of a decorated object.
@@ -160,6 +174,12 @@ class Rounds:
             self.settling.forget(uid)
             self.teller.forget(uid)
             self._syncing.forget(root, uid)
+
+
+def _is_refusal(error: ApiError) -> bool:
+    """Tell whether the server would say the same again, so that somebody has to be told of it."""
+    passing = (Unauthorized, NotFound, Conflict, AlreadyExists, Gone, TooManyRequests, ServerError)
+    return not isinstance(error, passing)
 
 
 def generation_of(obj: Obj) -> int:

@@ -15,7 +15,7 @@ from hanse.composite.hosting.decorator import HostedDecorator
 from hanse.composite.hosting.mapping import HostedMap
 from hanse.composite.hosting.measuring import HookMetrics
 from hanse.composite.hosting.opened import OpenedHooks, open_hooks
-from hanse.composite.hosting.place import Kinds, Place, UnknownKind, find_kinds
+from hanse.composite.hosting.place import Kinds, Place, UnknownKind, UnreadableKind, find_kinds, require_readable
 from hanse.composite.reading import read_controller
 from hanse.composite.spec import ControllerSpec, Sort, SpecProblems
 from hanse.kube.cache import Cache, Change
@@ -114,7 +114,7 @@ class ControllerServer:
             return None
         try:
             await self._start(ref, obj, spec)
-        except (NotServed, UnknownKind, HookFailed, HookUnusable) as error:
+        except (NotServed, UnknownKind, UnreadableKind, HookFailed, HookUnusable) as error:
             await self._refuse(ref, obj, str(error))
             return _AGAIN_SECONDS
         return _COUNT_SECONDS
@@ -135,6 +135,7 @@ class ControllerServer:
         place = self._place
         kinds = await find_kinds(place.client, spec)
         require_status(spec, kinds)
+        await require_readable(place.client, kinds.all)
         hooks = self.metrics.measured(await open_hooks(spec.hooks, place.open_hook), spec, self._cluster)
         await place.events.record(obj, "Starting", f"Starting controller: {name_of(obj)}")
         hosted = hosted_controller(obj, spec, kinds, hooks, place)
