@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hanse.api.planetscale.kinds import CLUSTER_LABEL, KEYSPACE_LABEL
+from hanse.api.planetscale.kinds import KEYSPACE_LABEL
 from hanse.api.planetscale.reading import read_cell, read_lockserver, read_switches
 from hanse.api.vitess_records.topology import CellInfo, TabletAlias
 from hanse.kube.manifest import Obj, labels_of, name_of, namespace_of
@@ -75,8 +75,3 @@ def shard_steps(parent: Obj, status: Obj, picture: TopologyPicture) -> list[Step
     used = {*(status.get("cells") or ()), *(alias.cell for alias in present)}
     steps = prune_tablets(picture, cells, keyspace, shard, present, switches)
     return steps + prune_shard_cells(picture, cells, keyspace, shard, used, switches)
-
-
-def cluster_name(parent: Obj) -> str:
-    """Return the VitessCluster that an object belongs to."""
-    return labels_of(parent).get(CLUSTER_LABEL) or name_of(parent)
