@@ -119,6 +119,19 @@ async def test_70_an_emptied_keyspace_that_is_removed_leaves_topology():
         await stage.until(is_gone, 300)
 
 
+async def test_a_spec_that_cannot_be_meant_removes_nothing_from_topology():
+    async with operator_stage(tablets=True) as stage:
+        await stage.create(asked(updateStrategy={"type": "Immediate"}))
+        await stage.until(lambda: is_ready_cluster(stage), 300)
+        before = set(stage.world.lockserver.files())
+        wrong = keyspace("other", 1, pool("zone9"))
+        await stage.patch(VITESS_CLUSTERS, "example", {"spec": {"keyspaces": [wrong]}})
+        await stage.settle(60)
+        assert await condition(stage, VITESS_CLUSTERS, "example") == "False"
+        assert set(stage.world.lockserver.files()) == before
+        assert len(await stage.names(PODS, TABLETS)) == 3
+
+
 async def test_73_while_the_lockserver_is_silent_nothing_is_turned_down():
     async with operator_stage(tablets=True) as stage:
         await stage.create(asked(updateStrategy={"type": "Immediate"}))
