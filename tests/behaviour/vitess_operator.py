@@ -54,7 +54,7 @@ def a_change_waits_on_every_level_until_it_is_released(on: Kubectl, context: str
     apply(on, context, small(vttablet={"extraFlags": {"queryserver-config-pool-size": "7"}}))
     for kind, name in (("vtk", KEYSPACE), ("vts", SHARD), ("pod", TABLET)):
         wait_until(partial(is_scheduled, on, context, kind, name), seconds=SECONDS, what=f"{kind} waits")
-        assert "queryserver-config-pool-size" in annotations(on, context, kind, name)[SCHEDULED]
+        assert "queryserver-config-pool-size" in said_on(on, context, kind, name)[SCHEDULED]
         assert uid(on, context) == before
         on.kubectl(context, "annotate", kind, name, f"{RELEASED}=by hand")
     wait_until(lambda: uid(on, context) not in (before, ""), seconds=SECONDS, what="a new pod for the tablet")
@@ -184,16 +184,16 @@ def why(on: Kubectl, context: str, name: str) -> str:
     return " ".join(each.get("message", "") for each in status(on, context, name).get("conditions") or ())
 
 
-def annotations(on: Kubectl, context: str, kind: str, name: str) -> dict[str, str]:
+def said_on(on: Kubectl, context: str, kind: str, name: str) -> dict[str, str]:
     return annotations_of(get(on, context, kind, name))
 
 
 def is_scheduled(on: Kubectl, context: str, kind: str, name: str) -> bool:
-    return SCHEDULED in annotations(on, context, kind, name)
+    return SCHEDULED in said_on(on, context, kind, name)
 
 
 def is_clear(on: Kubectl, context: str, kind: str, name: str) -> bool:
-    return not {SCHEDULED, RELEASED} & set(annotations(on, context, kind, name))
+    return not {SCHEDULED, RELEASED} & set(said_on(on, context, kind, name))
 
 
 def uid(on: Kubectl, context: str) -> str:

@@ -141,11 +141,11 @@ def test_what_cannot_be_said_or_done_is_one_sentence(hanse, words, code, told):
 def test_the_state_of_every_door_is_shown(hanse):
     code, told = hanse("doors", "status", "-o", "wide")
 
-    rows = [line.split()[:8] for line in told.splitlines()[1:]]
+    rows = [line.split()[:9] for line in told.splitlines()[1:]]
     assert code == 0
-    assert rows[0][:7] == ["east", "open", "closed", "0/2", "1", "1", "0"]
-    assert rows[0][7] == "batch"
-    assert rows[1][:7] == ["west", "closed", "closed", "-", "0", "0", "1"]
+    assert rows[0][:8] == ["east", "open", "closed", "closed", "0/2", "1", "1", "0"]
+    assert rows[0][8] == "batch"
+    assert rows[1][:8] == ["west", "closed", "closed", "closed", "-", "0", "0", "1"]
 
 
 def test_the_examples_are_accepted_by_a_cluster(stage):

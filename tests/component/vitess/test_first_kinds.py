@@ -25,6 +25,7 @@ REFUSALS = [
     (lambda spec: spec["cells"].append({"name": "Zone_2"}), "spec.cells[2].name"),
     (lambda spec: spec.pop("selector"), "spec.selector: Required value"),
 ]
+NAMES = [("1st", "a letter first"), ("a.b", "a letter first"), ("v" * 31, "35 characters together at most")]
 
 
 async def test_a_cluster_that_would_lead_nowhere_is_refused_with_the_field_and_the_reason():
@@ -41,10 +42,16 @@ async def test_a_cluster_that_would_lead_nowhere_is_refused_with_the_field_and_t
         with pytest.raises(Invalid) as refused:
             await client.create(VITESS_CLUSTERS, wrong)
         told.append(str(refused.value))
+    for name, _ in NAMES:
+        with pytest.raises(Invalid) as refused:
+            await client.create(VITESS_CLUSTERS, {**vitess(), "metadata": {"name": name, "namespace": "default"}})
+        told.append(str(refused.value))
     right = vitess()
     right["metadata"]["namespace"] = "default"
     made = await client.create(VITESS_CLUSTERS, right)
     await server.close()
 
-    assert [sentence for (_, sentence), said in zip(REFUSALS, told, strict=True) if sentence not in said] == []
+    assert [
+        sentence for (_, sentence), said in zip([*REFUSALS, *NAMES], told, strict=True) if sentence not in said
+    ] == []
     assert made["spec"] == right["spec"]

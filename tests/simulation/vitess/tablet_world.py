@@ -90,6 +90,10 @@ class TabletWorld:
         mysql = SimulatedMySQL((alias.cell, alias.uid), str(uuid.UUID(int=alias.uid)), alias.uid, self.network)
         return SimulatedTablet(record, mysql, TopologyRegistry(self.topology, RegistryOutOfReach), self.runtime)
 
+    def primaries(self) -> list[str]:
+        """Return who would take a write."""
+        return [str(alias) for alias, each in self.tablets.items() if each.mysql.up and not each.mysql.read_only]
+
     async def primary(self, keyspace: str = "commerce", shard: str = "-") -> str:
         """Return who is primary as topology says."""
         found = await self.topology.find(paths.shard(keyspace, shard))

@@ -119,6 +119,19 @@ async def test_70_an_emptied_keyspace_that_is_removed_leaves_topology():
         await stage.until(is_gone, 300)
 
 
+async def test_a_spec_that_cannot_be_meant_removes_nothing_from_topology():
+    async with operator_stage(tablets=True) as stage:
+        await stage.create(asked(updateStrategy={"type": "Immediate"}))
+        await stage.until(lambda: is_ready_cluster(stage), 300)
+        before = set(stage.world.lockserver.files())
+        wrong = keyspace("other", 1, pool("zone9"))
+        await stage.patch(VITESS_CLUSTERS, "example", {"spec": {"keyspaces": [wrong]}})
+        await stage.settle(60)
+        assert await condition(stage, VITESS_CLUSTERS, "example") == "False"
+        assert set(stage.world.lockserver.files()) == before
+        assert len(await stage.names(PODS, TABLETS)) == 3
+
+
 async def test_73_while_the_lockserver_is_silent_nothing_is_turned_down():
     async with operator_stage(tablets=True) as stage:
         await stage.create(asked(updateStrategy={"type": "Immediate"}))
@@ -135,3 +148,38 @@ async def test_73_while_the_lockserver_is_silent_nothing_is_turned_down():
 
 async def _count(stage, tablets):
     return len(await stage.names(PODS, TABLETS)) == tablets
+
+
+async def test_an_operator_that_is_killed_again_and_again_finishes_what_it_began():
+    async with operator_stage(tablets=True, seed=7) as stage:
+        await stage.create(asked(updateStrategy={"type": "Immediate"}))
+        await stage.until(lambda: is_ready_cluster(stage), 300)
+        watching = asyncio.create_task(stage.world.watch(stage.client))
+        await stage.patch(VITESS_CLUSTERS, "example", {"spec": {"images": {"vttablet": "vitess/lite:v2"}}})
+
+        async def images():
+            return [pod["spec"]["containers"][0]["image"] for pod in await stage.all(PODS, TABLETS)]
+
+        for _ in range(60):
+            await stage.settle(stage.runtime.uniform(0.05, 12.0))
+            await stage.kill()
+            stage.operate()
+            if await images() == ["vitess/lite:v2"] * 3:
+                break
+        await stage.until(lambda: condition_is(stage, "Updated"), 900)
+        watching.cancel()
+        assert await images() == ["vitess/lite:v2"] * 3
+        assert stage.world.fewest_ready == 2
+        assert len(stage.world.primaries()) == 1
+
+
+async def test_an_operator_that_starts_again_writes_nothing_where_nothing_changed():
+    async with operator_stage(tablets=True) as stage:
+        await stage.create(asked())
+        await stage.until(lambda: is_ready_cluster(stage), 300)
+        await stage.settle(60)
+        await stage.kill()
+        stage.wire.writes.clear()
+        stage.operate()
+        await stage.settle(60)
+        assert stage.wire.writes == []

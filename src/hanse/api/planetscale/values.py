@@ -8,8 +8,6 @@ from enum import StrEnum
 
 from hanse.kube.manifest import Obj
 
-NO_TEXTS: Mapping[str, str] = {}
-
 
 class UpdateType(StrEnum):
     """Who lets changes go that restart something: somebody outside, or the operator at once."""

@@ -25,13 +25,20 @@ from hanse.api.vitess.schemas import (
     count,
     mapped,
     names,
+    validations,
 )
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import Resource
 
 KNOWN_CELLS = "keyspaces[].cells must name cells of spec.cells"
+PLAIN_NAME = "metadata.name becomes part of the names of Services: lower-case letters, digits and -, a letter first"
+SHORT_NAMES = "metadata.name and a cell's name must have 35 characters together at most: Jobs are named after both"
 FIXED_SIZE = "size cannot be changed: members of a running etcd are added and removed by etcdctl; make another one"
 
+_CELLS_ARE_KNOWN = (
+    "!has(self.keyspaces) || self.keyspaces.all(keyspace, keyspace.cells.all(cell, "
+    "self.cells.exists(known, known.name == cell)))"
+)
 _VITESS = ("vitess",)
 _CLUSTER_NAME = text("The VitessCluster")
 _AGE = column("Age", "date", ".metadata.creationTimestamp")
@@ -48,6 +55,7 @@ def _kind(
     spec: dict[str, Any],
     status: dict[str, Any],
     *columns: dict[str, Any],
+    rules: tuple[tuple[str, str], ...] = (),
 ) -> Obj:
     told = {**status, "observedGeneration": OBSERVED, "conditions": CONDITIONS}
     properties = {
@@ -64,7 +72,7 @@ def _kind(
         column("Why", "string", _condition("Ready", "message"), priority=1),
         _AGE,
     ]
-    schema = record(properties, description, required=["spec"])
+    schema = record(properties, description, required=["spec"], **(validations(*rules) if rules else {}))
     return definition(resource, schema, shown, short=(short,), categories=_VITESS, status=True)
 
 
@@ -81,18 +89,14 @@ VITESS_CLUSTER_CRD = _kind(
         },
         "What it consists of",
         required=["selector", "template", "cells"],
-        **{
-            "x-kubernetes-validations": [
-                {
-                    "rule": "!has(self.keyspaces) || self.keyspaces.all(keyspace, keyspace.cells.all(cell, "
-                    "self.cells.exists(known, known.name == cell)))",
-                    "message": KNOWN_CELLS,
-                }
-            ]
-        },
+        **validations((_CELLS_ARE_KNOWN, KNOWN_CELLS)),
     ),
     {"cells": names("The cells that exist"), "readyCells": names("Those that are ready")},
     column("Cells", "string", ".status.readyCells"),
+    rules=(
+        ("self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')", PLAIN_NAME),
+        ("self.spec.cells.all(cell, self.metadata.name.size() + cell.name.size() <= 35)", SHORT_NAMES),
+    ),
 )
 
 VITESS_CELL_CRD = _kind(
@@ -193,7 +197,7 @@ ETCD_CLUSTER_CRD = definition(
                         **count("How many members"),
                         "minimum": 1,
                         "maximum": 9,
-                        "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": FIXED_SIZE}],
+                        **validations(("self == oldSelf", FIXED_SIZE)),
                     },
                     "version": text("The version of etcd", minLength=1, maxLength=63),
                     "repository": text("The image without its tag; quay.io/coreos/etcd where absent"),

@@ -17,7 +17,8 @@ _MOST_TABLETS = 100
 _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def _rules(*rules: tuple[str, str]) -> dict[str, Any]:
+def validations(*rules: tuple[str, str]) -> dict[str, Any]:
+    """Return the part of a schema that refuses what an expression does not hold for, each with a sentence."""
     return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in rules]}
 
 
@@ -96,7 +97,7 @@ TABLETS = record(
         "batch": {**_TABLET_POOL, "description": "Tablets of type rdonly"},
     },
     "The tablets of each shard in each cell",
-    **_rules(
+    **validations(
         *(
             (
                 f"!has(self.{pool}) || has(self.{pool}.image) || (has(self.defaults) && has(self.defaults.image))",
@@ -120,7 +121,7 @@ SHARD_BOUNDS: dict[str, Any] = {
 _SHARD = record(
     {**SHARD_BOUNDS, "name": text("A name that is no key range", pattern=_NAME, maxLength=20)},
     "One shard",
-    **_rules(("has(self.keyRange) != has(self.name)", NAME_OR_RANGE)),
+    **validations(("has(self.keyRange) != has(self.name)", NAME_OR_RANGE)),
 )
 
 KEYSPACE = record(

@@ -7,7 +7,6 @@ with children and status as any other hook does.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 from hanse.api.planetscale.kinds import CLUSTER_LABEL
 from hanse.composite.hooks.calling import HookFailed
@@ -110,8 +109,3 @@ def of_cluster(parent: Obj, resource: str, **labels: str) -> Obj:
 def cluster_of(parent: Obj) -> str:
     """Return the VitessCluster that an object belongs to."""
     return labels_of(parent).get(CLUSTER_LABEL) or name_of(parent)
-
-
-def with_events(verdict: Verdict, *events: Happening) -> Verdict:
-    """Return a verdict with more to be told."""
-    return replace(verdict, events=(*verdict.events, *events))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from hanse.api.planetscale.kinds import CLUSTER_LABEL, KEYSPACE_LABEL
+from hanse.api.planetscale.kinds import KEYSPACE_LABEL
 from hanse.api.planetscale.reading import read_cell, read_lockserver, read_switches
 from hanse.api.vitess_records.topology import CellInfo, TabletAlias
 from hanse.kube.manifest import Obj, labels_of, name_of, namespace_of
@@ -23,8 +23,13 @@ from hanse.vitess.topology.planning import (
 from hanse.vitess.topology.steps import Step, Told
 
 
-def cluster_steps(parent: Obj, status: Obj, picture: TopologyPicture) -> list[Step]:
-    """Return what a VitessCluster registers and prunes: its alias, its cells, and keyspaces that are gone."""
+def cluster_steps(
+    parent: Obj, status: Obj, picture: TopologyPicture, *, cells: Collection[str] = (), keyspaces: Collection[str] = ()
+) -> list[Step]:
+    """Return what a VitessCluster registers and prunes: its alias, its cells, and keyspaces that are gone.
+
+    Of `cells` and `keyspaces` there still are objects: what belongs to those is not removed from under them.
+    """
     spec, cluster, namespace = parent["spec"], name_of(parent), namespace_of(parent)
     shared, switches = read_lockserver(spec.get("globalLockserver")), read_switches(spec)
     wanted: dict[str, CellInfo] = {}
@@ -36,10 +41,11 @@ def cluster_steps(parent: Obj, status: Obj, picture: TopologyPicture) -> list[St
         except TopologyInvalid as problem:
             steps.append(Told("TopoInvalid", str(problem)))
     named = {str(raw["name"]) for raw in spec.get("cells") or ()}
-    leaving = {*(status.get("orphanedCells") or {}), *(named - set(wanted))}
+    leaving = {*(status.get("orphanedCells") or {}), *cells, *named} - set(wanted)
     steps += plan_cells(picture, wanted, leaving, switches)
-    keyspaces = {str(raw["name"]) for raw in spec.get("keyspaces") or ()}
-    return steps + prune_keyspaces(picture, named, keyspaces, status.get("orphanedKeyspaces") or (), switches)
+    asked = {str(raw["name"]) for raw in spec.get("keyspaces") or ()}
+    left = {*(status.get("orphanedKeyspaces") or {}), *keyspaces} - asked
+    return steps + prune_keyspaces(picture, named, asked, left, switches)
 
 
 def cell_steps(parent: Obj, status: Obj, picture: TopologyPicture) -> list[Step]:
@@ -48,11 +54,13 @@ def cell_steps(parent: Obj, status: Obj, picture: TopologyPicture) -> list[Step]
     return prune_srv_keyspaces(picture, str(spec["name"]), status.get("keyspaces") or (), read_switches(spec))
 
 
-def keyspace_steps(parent: Obj, status: Obj, picture: TopologyPicture) -> list[Step]:
-    """Return what a VitessKeyspace registers and prunes: itself, and shards that are gone."""
+def keyspace_steps(parent: Obj, status: Obj, picture: TopologyPicture, *, shards: Collection[str] = ()) -> list[Step]:
+    """Return what a VitessKeyspace registers and prunes: itself, and shards that are gone; of `shards` there still are
+    objects.
+    """
     spec = parent["spec"]
     name = str(spec["name"])
-    present = {*(status.get("shards") or {}), *(status.get("orphanedShards") or {}), *_wanted_shards(status)}
+    present = {*(status.get("shards") or {}), *(status.get("orphanedShards") or {}), *_wanted_shards(status), *shards}
     steps = plan_keyspace(picture, name, str(spec.get("durabilityPolicy") or ""), str(spec.get("sidecarDbName") or ""))
     return steps + prune_shards(picture, _own_cells(spec), name, present, read_switches(spec))
 
@@ -65,18 +73,15 @@ def _own_cells(spec: Obj) -> list[str]:
     return list(spec.get("allCells") or ())
 
 
-def shard_steps(parent: Obj, status: Obj, picture: TopologyPicture) -> list[Step]:
-    """Return what a VitessShard prunes: tablets that are gone, and cells in which it is no longer."""
+def shard_steps(parent: Obj, status: Obj, picture: TopologyPicture, *, tablets: Collection[str] = ()) -> list[Step]:
+    """Return what a VitessShard prunes: tablets that are gone, and cells in which it is no longer; of `tablets` there
+    still are Pods.
+    """
     spec, labels = parent["spec"], labels_of(parent)
     keyspace, shard = labels[KEYSPACE_LABEL], str(spec["name"])
     switches, cells = read_switches(spec), _own_cells(spec)
-    there = [*(status.get("tablets") or {}), *(status.get("orphanedTablets") or {})]
+    there = [*(status.get("tablets") or {}), *(status.get("orphanedTablets") or {}), *tablets]
     present = {TabletAlias(*parsed) for alias in there if (parsed := parse_alias(alias)) is not None}
     used = {*(status.get("cells") or ()), *(alias.cell for alias in present)}
     steps = prune_tablets(picture, cells, keyspace, shard, present, switches)
     return steps + prune_shard_cells(picture, cells, keyspace, shard, used, switches)
-
-
-def cluster_name(parent: Obj) -> str:
-    """Return the VitessCluster that an object belongs to."""
-    return labels_of(parent).get(CLUSTER_LABEL) or name_of(parent)

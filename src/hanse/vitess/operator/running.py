@@ -8,7 +8,9 @@ from dataclasses import replace
 from functools import partial
 
 from hanse.api.planetscale.kinds import (
+    CELL_LABEL,
     ETCD_LOCKSERVERS,
+    KEYSPACE_LABEL,
     VITESS_BACKUP_SCHEDULES,
     VITESS_BACKUP_STORAGES,
     VITESS_CELLS,
@@ -26,8 +28,8 @@ from hanse.composite.spec import ControllerSpec, HookSpec
 from hanse.kube.client import Client
 from hanse.kube.events import EventRecorder
 from hanse.kube.log import Log
-from hanse.kube.manifest import Obj, namespace_of
-from hanse.kube.resources import Resource
+from hanse.kube.manifest import Obj, labels_of, namespace_of
+from hanse.kube.resources import PODS, Resource
 from hanse.vitess.operator.cells import sync_cell
 from hanse.vitess.operator.clusters import sync_cluster
 from hanse.vitess.operator.controllers import LAYERS, Layer
@@ -43,6 +45,8 @@ from hanse.vitess.operator.schedules import sync_schedule
 from hanse.vitess.operator.shaping import Settings
 from hanse.vitess.operator.shards import sync_shard
 from hanse.vitess.operator.storages import sync_storage
+from hanse.vitess.operator.tablets import alias_of
+from hanse.vitess.operator.validation import cluster_problems
 from hanse.vitess.operator.verdicts import Happening, Observed, Verdict
 from hanse.vitess.tablets.asking import Questions
 from hanse.vitess.tablets.reshard_watch import watch_resharding
@@ -133,12 +137,17 @@ class VitessOperator:
 
     async def _cluster(self, parent: Obj, observed: Observed) -> Verdict:
         verdict = sync_cluster(parent, observed, self._settings)
-        if not verdict.children:
+        if cluster_problems(parent.get("spec") or {}):
+            # A spec that cannot be meant says nothing about what topology shall hold.
             return verdict
         lockserver = lockserver_of(parent)
-        return await self._registered(
-            parent, verdict, lockserver, await self.pictures.glance(lockserver), cluster_steps, _RESYNC_SECONDS
+        steps = partial(
+            cluster_steps,
+            cells={labels_of(each)[CELL_LABEL] for each in observed.of(VITESS_CELLS).values()},
+            keyspaces={labels_of(each)[KEYSPACE_LABEL] for each in observed.of(VITESS_KEYSPACES).values()},
         )
+        glance = await self.pictures.glance(lockserver)
+        return await self._registered(parent, verdict, lockserver, glance, steps, _RESYNC_SECONDS)
 
     async def _cell(self, parent: Obj, observed: Observed) -> Verdict:
         lockserver = _handed_down(parent)
@@ -151,7 +160,10 @@ class VitessOperator:
         glance = await self.pictures.glance(lockserver)
         report = await self._resharding(parent, glance.picture)
         verdict = sync_keyspace(parent, observed, report)
-        return await self._registered(parent, verdict, lockserver, glance, keyspace_steps, _RESYNC_SECONDS)
+        steps = partial(
+            keyspace_steps, shards={str(each["spec"]["name"]) for each in observed.of(VITESS_SHARDS).values()}
+        )
+        return await self._registered(parent, verdict, lockserver, glance, steps, _RESYNC_SECONDS)
 
     async def _resharding(self, parent: Obj, picture: TopologyPicture | None) -> ReshardingReport:
         """Return how far a reshard is; with one partitioning there is none, and nobody is asked."""
@@ -166,7 +178,8 @@ class VitessOperator:
         lockserver = _handed_down(parent)
         glance = await self.pictures.glance(lockserver)
         verdict = sync_shard(parent, observed, glance.picture, self._settings)
-        return await self._registered(parent, verdict, lockserver, glance, shard_steps, _RESYNC_SECONDS)
+        steps = partial(shard_steps, tablets=[alias for pod in observed.of(PODS).values() if (alias := alias_of(pod))])
+        return await self._registered(parent, verdict, lockserver, glance, steps, _RESYNC_SECONDS)
 
     async def _registered(
         self, parent: Obj, verdict: Verdict, lockserver: LockserverParams, glance: Glance, steps: Steps, resync: float

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from hanse.api.planetscale.kinds import BACKUP_LOCATION_LABEL, CLUSTER_LABEL, COMPONENT_LABEL, VITESS_BACKUPS
+from hanse.api.planetscale.kinds import (
+    BACKUP_LOCATION_LABEL,
+    CLUSTER_LABEL,
+    COMPONENT_LABEL,
+    DESIRED_STATE_ANNOTATION,
+    VITESS_BACKUPS,
+)
 from hanse.api.planetscale.reading import read_location
 from hanse.kube.manifest import Obj, annotations_of, labels_of, name_of
 from hanse.kube.resources import PODS
@@ -14,7 +20,6 @@ from hanse.vitess.operator.shaping import Settings, object_of, with_annotations
 from hanse.vitess.operator.verdicts import Observed, Verdict, ready_condition
 
 SUBCONTROLLER = "vbs-subcontroller"
-DESIRED_STATE = "planetscale.com/desired-state-hash"
 
 
 def sync_storage(parent: Obj, observed: Observed, settings: Settings) -> Verdict:
@@ -34,7 +39,7 @@ def sync_storage(parent: Obj, observed: Observed, settings: Settings) -> Verdict
     live = observed.of(PODS).get(name_of(wish))
     if live is None:
         return Verdict((wish,), status)
-    same = annotations_of(live).get(DESIRED_STATE) == annotations_of(wish).get(DESIRED_STATE)
+    same = annotations_of(live).get(DESIRED_STATE_ANNOTATION) == annotations_of(wish).get(DESIRED_STATE_ANNOTATION)
     return Verdict((kept(live),) if same and not has_failed(live) else (), status)
 
 
@@ -66,4 +71,4 @@ def subcontroller_pod(parent: Obj, settings: Settings) -> Obj:
     labels = {COMPONENT_LABEL: SUBCONTROLLER, CLUSTER_LABEL: cluster, BACKUP_LOCATION_LABEL: location.name}
     pod = object_of("v1", "Pod", backup_subcontroller_name(name_of(parent)), labels, spec=body)
     pod = with_annotations(pod, location.annotations)
-    return with_annotations(pod, {DESIRED_STATE: state_hash(pod)})
+    return with_annotations(pod, {DESIRED_STATE_ANNOTATION: state_hash(pod)})

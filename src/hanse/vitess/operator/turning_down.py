@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hanse.api.planetscale.kinds import COMPONENT_LABEL, DRAIN_STARTED_ANNOTATION
-from hanse.kube.manifest import Obj, is_deleting, labels_of, name_of
+from hanse.kube.manifest import Obj, is_deleting, labels_of
 from hanse.kube.resources import PODS
 from hanse.vitess.operator.clusters import Gathered
 from hanse.vitess.operator.drains import drain_finished
@@ -51,8 +51,3 @@ def turndown_veto(scene: ShardScene, pod: Obj, alias: str) -> tuple[str, str] | 
     if not scene.all_ready():
         return "ShardNotHealthy", "other tablets of its shard are not ready"
     return None
-
-
-def orphan_names(scene: ShardScene) -> list[str]:
-    """Return the Pods of tablets that nobody asks for."""
-    return [name_of(pod) for pod in scene.orphans()]

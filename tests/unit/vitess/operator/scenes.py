@@ -116,8 +116,8 @@ def flags_of(container: Obj) -> dict[str, str]:
 
 def container(pod_or_deployment: Obj, name: str) -> Obj:
     spec = pod_or_deployment["spec"]
-    pod = spec.get("template", {}).get("spec", spec)
-    (found,) = [each for each in pod["containers"] if each["name"] == name]
+    containers: list[Obj] = spec.get("template", {}).get("spec", spec)["containers"]
+    (found,) = [each for each in containers if each["name"] == name]
     return found
 
 

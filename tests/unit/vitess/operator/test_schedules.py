@@ -3,7 +3,7 @@
 import pytest
 
 from hanse.kube.cron import Schedule
-from hanse.kube.manifest import name_of
+from hanse.kube.manifest import Obj, name_of
 from hanse.kube.runtime import timestamp
 from hanse.vitess.operator.schedule_times import (
     ScheduleInvalid,
@@ -27,7 +27,7 @@ from tests.unit.vitess.operator.scenes import (
 from tests.vitess_specs import keyspace as keyspace_spec
 from tests.vitess_specs import vitess_cluster
 
-BACKUP = {"locations": [{"volume": {"emptyDir": {}}}]}
+BACKUP: Obj = {"locations": [{"volume": {"emptyDir": {}}}]}
 WHOLE = {"name": "all", "scope": "Cluster"}
 
 
