@@ -16,8 +16,9 @@ from hanse.vitess.federated.draining import Drains
 from hanse.vitess.federated.initializers import choose_initializers
 from hanse.vitess.federated.pruning import Evidence, Verdict, judge
 from hanse.vitess.federated.token_store import TokenStore
-from hanse.vitess.topology import applying, paths
+from hanse.vitess.topology import applying
 from tests.simulation.vitess.federated import operator
+from tests.simulation.vitess.federated import world as world_module
 
 Patch = pytest.MonkeyPatch
 
@@ -76,21 +77,20 @@ def _who_begins_is_chosen_anew(patch: Patch) -> None:
     patch.setattr(planning, "choose_initializers", choose)
 
 
-def _a_dead_primary_is_replaced_while_others_follow_it(patch: Patch) -> None:
-    async def repair(world: Any, node: str, topology: Any, shard: Any, silent_for: float) -> None:
-        record = await topology.find(paths.shard(shard.keyspace, shard.shard))
-        primary = str((record.primary if record is not None else None) or "")
-        able = [each for each in world.of(shard) if each.alias != primary and world.speaks(node, each.alias)]
-        if primary and world.speaks(node, primary) is None and able and silent_for > 10.0:
-            able[0].leads, able[0].source = True, ""
-            for each in able[1:]:
-                each.source = able[0].alias
-        elif primary and (leader := world.speaks(node, primary)) is not None:
-            leader.leads = True
-            for each in able:
-                each.source = primary if not each.leads else ""
+def _the_old_primary_is_not_demoted(patch: Patch) -> None:
+    async def change(world: Any, node: str, topology: Any, shard: Any, _expected: str, new: str) -> str:
+        heir = world.speaks(node, new)
+        if heir is None:
+            return f"{new} does not answer"
+        heir.leads, heir.source = True, ""
+        for each in world.of(shard):
+            if not each.leads and world.speaks(node, each.alias) is not None and each.cell != heir.cell:
+                each.source = new
+                break
+        return ""
 
-    patch.setattr(operator, "repair", repair)
+    patch.setattr(operator, "change_primary", change)
+    patch.setattr(world_module, "change_primary", change)
 
 
 VARIANTS = (
@@ -98,9 +98,5 @@ VARIANTS = (
     Variant("the token ends with the pod", "are drained at once", _the_token_ends_with_the_pod),
     Variant("who is silent has nothing", "was pruned while", _who_is_silent_has_nothing),
     Variant("who begins is chosen anew", "although it has a primary", _who_begins_is_chosen_anew),
-    Variant(
-        "orchestrators without lock and quorum",
-        "two primaries were acknowledged",
-        _a_dead_primary_is_replaced_while_others_follow_it,
-    ),
+    Variant("the old primary is not demoted", "two primaries were acknowledged", _the_old_primary_is_not_demoted),
 )

@@ -110,6 +110,7 @@ def shard_requests() -> list[Obj]:
         "2026-01-01T00:00:04Z",
         "2026-01-01T00:00:06Z",
     )
+    more = a_shard(masterEligible={"replicas": 3})
     gone = SYNC["shard"](asked("shard", fewer, *complete(pods(shard))))["children"][-1]
     return [
         asked("shard", shard),
@@ -132,6 +133,7 @@ def shard_requests() -> list[Obj]:
         asked("shard", fewer, *complete(pods(shard))),
         asked("shard", fewer, *complete(pods(shard)), now(gone, "Complete")),
         asked("shard", a_shard(masterEligible={"replicas": 0}), *complete(pods(shard))),
+        asked("shard", fewer, *complete(pods(more)[:3]), now(pods(more)[3], "Ready", leaving=True)),
     ]
 
 
@@ -163,6 +165,7 @@ def pre_update_requests() -> list[Obj]:
         question(after, now(existing[1], "!Ready"), names[1]),
         question(alone, existing[1], names[1]),
         question(alone, existing[2], names[2]),
+        question(a_shard(masterEligible={"replicas": 0}), existing[2], names[2]),
     ]
 
 

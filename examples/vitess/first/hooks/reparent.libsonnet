@@ -54,10 +54,11 @@ local target(spec, tablet) =
     },
 
   // The move that has to come before the next change of a shard's tablets; null where none has to. Only while all
-  // tablets are up: what was done before one went down may not hold any more.
+  // tablets are up and none is on its way out: what was done before one went down may not hold any more.
   nextMove(shard, surplus, pods, jobs)::
     local wanted = tablets.tabletsOf(shard.spec, shard.spec.cell);
-    local down = [each for each in surplus + wanted if !reparent.isUp(std.get(pods, each.name))];
+    local down = [each for each in surplus + wanted if !reparent.isUp(std.get(pods, each.name))]
+                 + std.filter(vitess.isDeleting, std.objectValues(pods));
     local outdated = [
       { tablet: each, digest: digestOf(tablets.podOf(shard, each)) }
       for each in wanted
@@ -75,7 +76,9 @@ local target(spec, tablet) =
     local uid = std.get(request.desired.metadata.labels, vitess.uidLabel);
     local found = [each for each in tablets.tabletsOf(shard.spec, shard.spec.cell) if each.uidString == uid];
     local name = reparent.jobName(shard.spec, found[0], digestOf(request.desired));
-    if found == [] || !reparent.isUp(request.child) || !reparent.mayBeRelieved(shard.spec, found[0]) then
+    if found == [] then
+      { ready: false, message: 'it is to go, and is not changed any more' }
+    else if !reparent.isUp(request.child) || !reparent.mayBeRelieved(shard.spec, found[0]) then
       { ready: true }
     else if vitess.get(vitess.get(shard, 'status', {}), 'reparented', '') == name then
       { ready: true }

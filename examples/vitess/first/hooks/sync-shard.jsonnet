@@ -19,10 +19,14 @@ function(request)
   local move = reparent.nextMove(shard, surplus, request.children['Pod.v1'], request.children['Job.batch/v1']);
   local done = move != null && move.done;
   local staying = wanted + [each for each in surplus if !(done && move.tablet.uid == each.uid)];
-  local missing = vitess.absent('tablet', [each.uidString for each in wanted], ready);
+  local uids = [each.uidString for each in wanted];
+  local present = std.sort([uidOf(each) for each in pods]);
+  local lacking = vitess.absent('tablet', uids, ready);
+  local leaving = ['tablet %s to go' % uid for uid in present if !std.member(uids, uid)];
+  local missing = if lacking != [] then lacking else leaving;
   {
     status: {
-      tablets: std.sort([uidOf(each) for each in pods]),
+      tablets: present,
       readyTablets: ready,
       reparented: if done then move.job.metadata.name else '',
       conditions: [vitess.readyCondition(missing)],

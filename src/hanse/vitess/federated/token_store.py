@@ -28,12 +28,26 @@ class TokenStore:
         return None if found is None else found[0]
 
     async def take(self, shard: ShardId, token: Token) -> bool:
-        """Take the token of a shard, unless somebody has it; says whether it is one's own now."""
+        """Take the token of a shard, unless another member has it; says whether it is one's own now.
+
+        Within a member its operator decides whose turn it is, and sees to it that one drain is finished at a time.
+        """
+        store = await self._topology.store(GLOBAL)
         try:
-            await (await self._topology.store(GLOBAL)).create(token_path(shard), _encoded(token))
+            await store.create(token_path(shard), _encoded(token))
         except NodeExists:
-            held = await self.read(shard)
-            return held is not None and held.alias == token.alias
+            pass
+        else:
+            return True
+        held = await self._find(shard)
+        if held is None or held[0].member != token.member:
+            return False
+        if held[0].alias == token.alias:
+            return True
+        try:
+            await store.update(token_path(shard), _encoded(token), held[1])
+        except BadVersion:
+            return False
         return True
 
     async def give_back(self, shard: ShardId, token: Token) -> None:

@@ -71,7 +71,9 @@ def next_token(
             return stored
     if not waiting or not whole:
         return None
-    first = waiting[min(others or waiting)]
+    leader = next((tablet.member for tablet in tablets if tablet.alias == primary), "")
+    # Its own operator may insist on a primary; whoever drains elsewhere is free of that.
+    first = min((waiting[alias] for alias in others or waiting), key=lambda each: (each.member == leader, each.alias))
     return Token(first.alias, first.member, now)
 
 

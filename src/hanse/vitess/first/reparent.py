@@ -38,11 +38,11 @@ def is_up(pod: Obj | None) -> bool:
 def next_move(shard: Obj, surplus: Sequence[Tablet], pods: Mapping[str, Obj], jobs: Mapping[str, Obj]) -> Move | None:
     """Return the move that has to come before the next change of a shard's tablets; None where none has to.
 
-    Only while all tablets are up: a primary is not moved beside one that is down, and what was done before one went
-    down may not hold any more.
+    Only while all tablets are up and none is on its way out: a primary is not moved beside one that is down, and what
+    was done before one went down may not hold any more.
     """
     wanted = tablets_of(shard["spec"])
-    if not all(is_up(pods.get(each.name)) for each in (*surplus, *wanted)):
+    if any(map(is_deleting, pods.values())) or not all(is_up(pods.get(each.name)) for each in (*surplus, *wanted)):
         return None
     since = max((_ready_since(pods[each.name]) for each in (*surplus, *wanted)), default="")
     if surplus:
@@ -111,7 +111,9 @@ def pre_update_child(request: Obj) -> Obj:
     shard, pod, desired = request["parent"], request["child"], request["desired"]
     uid = labels_of(desired).get(TABLET_UID_LABEL)
     tablet = next((each for each in tablets_of(shard["spec"]) if each.uid_string == uid), None)
-    if tablet is None or not is_up(pod) or not may_be_relieved(shard["spec"], tablet):
+    if tablet is None:
+        return {"ready": False, "message": "it is to go, and is not changed any more"}
+    if not is_up(pod) or not may_be_relieved(shard["spec"], tablet):
         return {"ready": True}
     name = job_name(tablet, _digest(desired))
     if dig(shard, "status", "reparented", default="") == name:

@@ -21,10 +21,11 @@ def sync(request: Obj) -> Obj:
     move = next_move(shard, surplus, pods, jobs)
     staying = [*wanted, *(each for each in surplus if not (move and move.done and move.tablet == each))]
     claims = [claim for each in staying if (claim := claim_of(shard, each)) is not None]
-    missing = absent("tablet", (each.uid_string for each in wanted), ready)
+    uids, present = [each.uid_string for each in wanted], sorted(_uid(each) for each in observed)
+    missing = absent("tablet", uids, ready) or [f"tablet {each} to go" for each in present if each not in uids]
     return {
         "status": {
-            "tablets": sorted(_uid(each) for each in observed),
+            "tablets": present,
             "readyTablets": ready,
             "reparented": move.job["metadata"]["name"] if move and move.done else "",
             "conditions": [ready_condition(missing)],

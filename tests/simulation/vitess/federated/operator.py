@@ -103,7 +103,7 @@ class Operator:
         finally:
             await self._tell(cluster, wishes, pods)
         for shard in {pod.shard for pod in pods}:
-            await self._drain(topology, shard, [pod for pod in pods if pod.shard == shard])
+            await self._drain(topology, shard, [pod for pod in pods if pod.shard == shard], wishes.get(shard))
         await self._let_go(topology, wishes, pods)
         await self._prune(cluster, topology, wishes)
 
@@ -288,11 +288,15 @@ class Operator:
 
     # Drains
 
-    async def _drain(self, topology: Topology, shard: ShardId, pods: list[TabletPod]) -> None:
+    async def _drain(self, topology: Topology, shard: ShardId, pods: list[TabletPod], wish: ShardWish | None) -> None:
         now = self._net.runtime.now()
         tokens = TokenStore(topology)
         token = await tokens.read(shard)
-        if any(pod.ready_since is None or now - pod.ready_since < AVAILABLE_SECONDS for pod in pods):
+        available = {
+            pod.alias for pod in pods if pod.ready_since is not None and now - pod.ready_since >= AVAILABLE_SECONDS
+        }
+        wanted = {each.alias for each in wish.identities()} if wish is not None else set()
+        if (wanted | {pod.alias for pod in pods}) - available:
             return
         for pod in pods:
             if token is not None and token.alias == pod.alias and not pod.started:

@@ -36,8 +36,7 @@ class RandomVitess(VitessWorld):
         """Judge every second, until cancelled; one sentence is enough for a life."""
         while not self.wrong:
             self.wrong += [f"two primaries were acknowledged: {each}" for each in self.net.write()]
-            for shard, busy in self.finished.items():
-                self.finished[shard] = busy - {alias for alias in busy if await self._is_back(alias)}
+            await self.judge_drains()
             self._judge_records()
             await self._judge_plan()
             await self._judge_parts()

@@ -136,6 +136,7 @@ class VitessWorld(World):
         self.running: dict[str, asyncio.Task[None]] = {}
         self.wrong: list[str] = []
         self.finished: dict[ShardId, set[str]] = {}
+        self._events: list[tuple[ShardId, str]] = []
 
     async def start(self, members: tuple[str, ...]) -> None:
         await self._open("host")
@@ -249,18 +250,24 @@ class VitessWorld(World):
         others = [each for each in self.net.of(shard) if each.alias != alias and each.alive and each.type == "replica"]
         if not others:
             self.wrong.append(f"{alias} of {shard} is drained although nobody else could lead it")
-        busy = self.finished.setdefault(shard, set())
-        busy.add(alias)
-        if len(busy) > 1:
-            self.wrong.append(f"{shard}: {' and '.join(sorted(busy))} are drained at once")
+        self._events.append((shard, alias))
+
+    async def judge_drains(self) -> None:
+        """Take in who was drained since the last look; whoever was before has to be back, or gone for good."""
+        for shard, busy in self.finished.items():
+            self.finished[shard] = busy - {alias for alias in busy if await self._is_back(alias)}
+        for shard, alias in self._events:
+            busy = self.finished.setdefault(shard, set())
+            busy.add(alias)
+            if len(busy) > 1:
+                self.wrong.append(f"{shard}: {' and '.join(sorted(busy))} are drained at once")
+        self._events.clear()
 
     async def watch(self) -> None:
         """Judge every second, until cancelled."""
         while True:
             self.wrong += [f"two primaries were acknowledged: {each}" for each in self.net.write()]
-            for shard, busy in self.finished.items():
-                back = {alias for alias in busy if await self._is_back(alias)}
-                self.finished[shard] = busy - back
+            await self.judge_drains()
             self.wrong += self._lost_records()
             await self.runtime.sleep(1.0)
 

@@ -260,3 +260,18 @@ def test_a_replica_too_many_stays_until_the_primary_is_elsewhere_and_goes_with_i
         FIRST,
     ]
     assert pods_of(sync(asked("shard", a_shard(masterEligible={"replicas": 0}), *pods)))[1:] == []
+
+
+def test_of_two_replicas_too_many_the_second_waits_until_the_first_is_gone():
+    four, two = a_shard(masterEligible={"replicas": 4}), a_shard(masterEligible={"replicas": 2})
+    *stay, third, fourth = complete(pods_of(sync(asked("shard", four))))
+    leaving = now(third, "Ready", leaving=True)
+    answer = sync(asked("shard", two, *stay, leaving, fourth))
+
+    assert jobs_of(answer) == []
+    assert answer["status"]["conditions"][0]["message"] == "waiting for tablet 0214747903 to go"
+    wish = {"parent": two, "child": fourth, "desired": fourth}
+    assert pre_update_child(wish) == {"ready": False, "message": "it is to go, and is not changed any more"}
+    assert fourth["metadata"]["name"] in [each["metadata"]["name"] for each in pods_of(answer)]
+    (job,) = jobs_of(sync(asked("shard", two, *stay, fourth)))
+    assert job["metadata"]["name"] == "vitess-reparent-zone1-0214747903-gone"
