@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 MOST_PARTS = 65536
+# Keys have eight bytes.
+MOST_DIGITS = 16
 _BOUND = re.compile(r"(?:[0-9a-f]{2})*")
 _NO_BOUND = "x"
 
@@ -55,6 +57,8 @@ def parts_problem(parts: int, hex_width: int = 0) -> str:
     """Tell in a sentence why a keyspace cannot be divided so; "" where it can."""
     if not 1 <= parts <= MOST_PARTS:
         return f"parts must be from 1 to {MOST_PARTS}, and is {parts}"
+    if hex_width > MOST_DIGITS:
+        return f"hexWidth must be at most {MOST_DIGITS} digits, and is {hex_width}"
     if hex_width < 0 or hex_width % 2:
         return f"hexWidth must be an even number of digits (0 chooses it), and is {hex_width}"
     if hex_width and parts > 16**hex_width:

@@ -57,6 +57,7 @@ def test_a_range_without_bounds_has_a_name_that_objects_can_carry():
         (65537, 0, "parts must be from 1 to 65536"),
         (300, 2, "room for 256 parts"),
         (2, 3, "even number of digits"),
+        (2, 2**31 - 2, "at most 16 digits"),
     ],
 )
 def test_what_cannot_be_divided_is_refused_with_a_sentence(parts, width, problem):

@@ -165,7 +165,7 @@ POOL = record(
         "cell": text(minLength=1, maxLength=63, pattern=CELL_PATTERN),
         "type": text(enum=_POOL_TYPES),
         "name": text("Tells pools of external databases apart", maxLength=63),
-        "replicas": number(minimum=0),
+        "replicas": number(minimum=0, maximum=1000),
         "dataVolumeClaimTemplate": anything("A claim's spec; only growth is applied"),
         "backupLocationName": text(maxLength=63),
         "vttablet": record(
@@ -209,7 +209,7 @@ _PARTITIONING = record(
         "equal": record(
             {
                 "parts": number(minimum=1, maximum=65536),
-                "hexWidth": number("How many digits a bound has; 0 chooses", minimum=0, multipleOf=2),
+                "hexWidth": number("How many digits a bound has; 0 chooses", minimum=0, maximum=16, multipleOf=2),
                 "shardTemplate": record(SHARD_TEMPLATE),
             },
             required=["parts"],

@@ -24,6 +24,7 @@ from hanse.vitess.federated.reading import (
 )
 from hanse.vitess.federated.refusal import Refusal
 from hanse.vitess.identity import duplicate_uids
+from hanse.vitess.sizes import size_problem
 
 _GLOBAL = "spec.globalLockserver"
 _LOCAL_ENDINGS = (".svc", ".svc.cluster.local")
@@ -36,7 +37,7 @@ def refusals(source: Obj, sites: Sequence[Site], before: Plan | None = None) -> 
     if not sites:
         return [Refusal("spec.cells", "no cluster is registered at all; join the clusters that the cells are in")]
     spec, known = source.get("spec") or {}, before or Plan()
-    if undivided := _undivided(spec):
+    if undivided := division_refusals(spec):
         return undivided
     homes, found = find_homes(spec, sites, known.homes)
     shards = all_shards(spec)
@@ -54,8 +55,10 @@ def refusals(source: Obj, sites: Sequence[Site], before: Plan | None = None) -> 
     return found
 
 
-def _undivided(spec: Obj) -> list[Refusal]:
-    """Return the keyspaces whose shards cannot even be named."""
+def division_refusals(spec: Obj) -> list[Refusal]:
+    """Return the keyspaces whose shards cannot even be named, or are too many to be."""
+    if problem := size_problem(keyspaces_of(spec)):
+        return [Refusal("spec.keyspaces", problem)]
     found = []
     for place, keyspace in enumerate(keyspaces_of(spec)):
         try:

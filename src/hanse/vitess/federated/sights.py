@@ -16,6 +16,7 @@ from hanse.vitess.federated.picture import Picture
 from hanse.vitess.federated.plan import Plan
 from hanse.vitess.federated.pruning import Evidence
 from hanse.vitess.federated.reading import ShardId, pool_cells
+from hanse.vitess.federated.refusing import division_refusals
 from hanse.vitess.federated.reparenting import Replication
 from hanse.vitess.federated.splitting import PART_ANNOTATION, split
 from hanse.vitess.federated.staging import Standing
@@ -58,8 +59,8 @@ class Scene:
 
 
 def scene_of(source: Obj, plan: Plan, members: Mapping[str, MemberSight]) -> Scene:
-    """Put members beside what they shall have."""
-    parts = split(source, plan)
+    """Put members beside what they shall have; of a specification that divides nothing nobody shall have anything."""
+    parts = {} if division_refusals(source.get("spec") or {}) else split(source, plan)
     return Scene(plan, members, {name: annotations_of(part)[PART_ANNOTATION] for name, part in parts.items()})
 
 

@@ -11,6 +11,7 @@ from hanse.vitess.federated.picture import Picture
 from hanse.vitess.federated.plan import Plan, plan_manifest
 from hanse.vitess.federated.reading import ShardId, all_shards
 from hanse.vitess.federated.refusal import Refusal
+from hanse.vitess.federated.refusing import division_refusals
 from hanse.vitess.identity import parse_alias
 
 _SUMS = ("desiredTablets", "tablets", "readyTablets", "updatedTablets")
@@ -105,7 +106,7 @@ def merged_status(source: Obj, told: Told, now: str) -> Obj:
 def shard_states(spec: Obj, told: Told) -> Obj:
     """Return who leads each shard, by topology; of one that could not be read nothing is said."""
     found: Obj = {}
-    for shard in all_shards(spec):
+    for shard in () if division_refusals(spec) else all_shards(spec):
         state: Obj = {"hasPrimary": "Unknown", "initializer": told.plan.initializers.get(shard.id, "")}
         if told.picture is not None:
             alias = told.picture.primary(shard.id)

@@ -12,6 +12,7 @@ from hanse.kube.manifest import Obj, dig
 from hanse.vitess.identity import TabletIdentity, duplicate_uids
 from hanse.vitess.key_ranges import KeyRange
 from hanse.vitess.operator.partitions import ShardPlan, given_partitionings, partitioning_problems, partitioning_shards
+from hanse.vitess.sizes import size_problem
 
 CELL_NAME = re.compile(r"[A-Za-z0-9]([_.A-Za-z0-9]*[A-Za-z0-9])?")
 # Vitess itself refuses a dot, which Kubernetes would take.
@@ -41,6 +42,9 @@ def _cluster_problems(spec: Obj) -> Iterator[str]:
         if etcd := dig(cell, "lockserver", "etcd"):
             yield from lockserver_problems(etcd, f"cells[{place}].lockserver.etcd.")
     keyspaces = spec.get("keyspaces") or []
+    if problem := size_problem(keyspaces):
+        yield f"keyspaces: {problem}"
+        return
     yield from _twice([str(each.get("name") or "") for each in keyspaces], "keyspaces", "keyspace")
     locations = {str(each.get("name") or "") for each in dig(spec, "backup", "locations", default=[])}
     tablets: list[TabletIdentity] = []

@@ -122,6 +122,14 @@ def _alias_of_nobody(spec: Obj) -> None:
     spec["federation"] = {"aliases": [{"name": "a", "cells": ["mars1a"]}]}
 
 
+def _too_many_tablets(spec: Obj) -> None:
+    spec["keyspaces"] = [keyspace("orders", [pool("useast1a", replicas=2**31 - 1)])]
+
+
+def _too_many_shards(spec: Obj) -> None:
+    spec["keyspaces"] = [keyspace(f"orders{number}", [pool("useast1a")], parts=65536) for number in range(1000)]
+
+
 _CASES: list[tuple[Callable[[Obj], None], str, str]] = [
     (_in_two_clusters, "spec.cells[6].cluster", "cell useast1a is in clusters east and west"),
     (_listed_twice, "spec.cells[6].name", "listed twice"),
@@ -154,6 +162,8 @@ _CASES: list[tuple[Callable[[Obj], None], str, str]] = [
         "would wait for one in 'west' for ever",
     ),
     (_too_many_parts, "spec.keyspaces[0].partitionings", "parts must be from 1 to 65536"),
+    (_too_many_tablets, "spec.keyspaces", "4294967294 tablets are asked for"),
+    (_too_many_shards, "spec.keyspaces", "65536000 shards are asked for"),
     (_alias_twice, "spec.federation.aliases[1].cells", "is in alias a already"),
     (_alias_of_nobody, "spec.federation.aliases[0].cells", "no cell 'mars1a'"),
 ]

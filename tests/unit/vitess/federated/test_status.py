@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hanse.kube.conditions import find_condition
 from hanse.kube.manifest import Obj
 from hanse.vitess.federated.picture import Picture, ShardRecord, TabletRecord
 from hanse.vitess.federated.plan import stored_plan
 from hanse.vitess.federated.reading import ShardId
 from hanse.vitess.federated.refusal import Refusal
+from hanse.vitess.federated.sights import MemberSight, scene_of
 from hanse.vitess.federated.splitting import split
 from hanse.vitess.federated.status import MemberView, Told, merged_status
-from tests.unit.vitess.federated.shop import EAST_CELLS, WEST_CELLS, plan_of, shop
+from tests.unit.vitess.federated.shop import EAST_CELLS, WEST_CELLS, plan_of, planned, shop
 
 _LEFT, _RIGHT = ShardId("orders", "-80"), ShardId("orders", "80-")
 _PICTURE = Picture(
@@ -120,3 +123,17 @@ def test_a_status_that_says_it_already_is_not_another():
     source = {**shop(), "status": first}
     again = merged_status(source, Told(_PLAN, _members(), _PICTURE), "2026-11-18T09:00:00Z")
     assert again == first
+
+
+@pytest.mark.parametrize("wrong", [{"parts": 300, "hexWidth": 2}, {"parts": 0}])
+def test_a_specification_that_divides_nothing_is_told_as_well(wrong: Obj):
+    source = shop()
+    source["spec"]["keyspaces"][0]["partitionings"][0]["equal"] |= wrong
+    scene = scene_of(source, _PLAN, {"east": MemberSight(reachable=True, copy=_copy("east", 4, 4))})
+    assert not scene.is_current("east"), "nobody has taken in what cannot be given"
+    refused = planned(source, _PLAN)
+    status = merged_status(source, Told(refused.plan, _members(), _PICTURE, refusals=refused.refusals), _NOW)
+    accepted = find_condition(status["conditions"], "Accepted")
+    assert accepted is not None
+    assert accepted["status"] == "False"
+    assert "spec.keyspaces[0].partitionings" in accepted["message"]

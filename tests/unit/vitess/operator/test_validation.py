@@ -58,6 +58,20 @@ def test_23_to_28_what_is_wrong_is_said_with_its_field(wrong, field, says):
     assert says in problem
 
 
+@pytest.mark.parametrize(
+    ("keyspaces", "says"),
+    [
+        ([keyspace("a", 1, pool(replicas=2**31 - 1))], "2147483647 tablets are asked for"),
+        ([keyspace(f"a{number}", 65536, pool()) for number in range(1000)], "65536000 shards are asked for"),
+        ([keyspace("a", 4096, pool(replicas=5))], "20480 tablets are asked for"),
+    ],
+)
+def test_a_cluster_that_is_too_large_is_refused_before_anything_is_made_of_it(keyspaces, says):
+    (problem,) = cluster_problems(spec(keyspaces=keyspaces))
+    assert problem.startswith("keyspaces: ")
+    assert says in problem
+
+
 def test_both_spellings_of_one_switch_must_agree():
     both = {"initializeMaster": True, "initializePrimary": False}
     wrong = spec(
