@@ -41,12 +41,13 @@ class Write:
 
 
 class EtcdGateway:
-    """Talks to the members of one etcd; the first that answers is asked."""
+    """Talks to the members of one etcd; the one that answered last is asked first."""
 
     def __init__(self, endpoints: Sequence[str], access: EtcdAccess, timeout: float) -> None:
         self._endpoints = tuple(endpoints)
         self._access = access
-        self._timeout = aiohttp.ClientTimeout(total=timeout)
+        # All members together take no longer than one may.
+        self._timeout = aiohttp.ClientTimeout(total=timeout / max(len(self._endpoints), 1))
         self._session: aiohttp.ClientSession | None = None
         self._token = ""
 
@@ -97,12 +98,23 @@ class EtcdGateway:
 
     async def _ask(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         failures: list[str] = []
-        for endpoint in self._endpoints:
+        for _ in self._endpoints:
+            endpoint = self._endpoints[0]
             try:
                 return await self._ask_one(endpoint, path, body)
             except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError) as error:
                 failures.append(f"{endpoint}: {str(error) or 'no answer in time'}")
+                self._put_last(endpoint)
+            except asyncio.CancelledError:
+                # Whoever asked may have run out of patience: next time somebody else is asked first.
+                self._put_last(endpoint)
+                raise
         raise ProviderError(f"no member of etcd answers ({'; '.join(failures)})")
+
+    def _put_last(self, endpoint: str) -> None:
+        """Ask a member last from now on: one that is silent costs its whole time only once."""
+        if self._endpoints[0] == endpoint:
+            self._endpoints = (*self._endpoints[1:], endpoint)
 
     async def _ask_one(self, endpoint: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         session = self._opened()

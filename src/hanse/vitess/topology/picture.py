@@ -25,6 +25,9 @@ from hanse.vitess.topology.store import TopologyError, Versioned
 
 M = TypeVar("M", bound=Message)
 
+# Less than whoever reads all of it waits: what the global lockserver says is not lost with a cell.
+_CELL_SECONDS = 3.0
+
 ShardName = tuple[str, str]
 """A keyspace and a shard of it."""
 
@@ -113,10 +116,13 @@ async def read_picture(topology: Topology, cells: Iterable[str] | None = None) -
 
 
 async def _read_cell(topology: Topology, cell: str, info: CellInfo) -> CellPicture | str:
-    """Return what a cell holds, or why that is not known."""
+    """Return what a cell holds, or why that is not known; one that is silent does not keep the others waiting."""
     try:
-        files = await topology.cell_store(info).read_all("")
+        async with asyncio.timeout(_CELL_SECONDS):
+            files = await topology.cell_store(info).read_all("")
         return _cell_picture(cell, files)
+    except TimeoutError:
+        return f"the lockserver at {info.server_address} did not answer in {_CELL_SECONDS:g} s"
     except (TopologyError, ValueError) as error:
         return str(error)
 
