@@ -28,12 +28,11 @@ from hanse.vitess.federated.draining import Drains
 from hanse.vitess.federated.glance import alias_steps, lockserver_of, picture_of, prune_steps
 from hanse.vitess.federated.member_parts import read_parts, tablet_pods
 from hanse.vitess.federated.moving import Moves
-from hanse.vitess.federated.picture import Picture
 from hanse.vitess.federated.plan import Plan, spec_digest, stored_plan
 from hanse.vitess.federated.planning import Facts, Planned, next_plan
 from hanse.vitess.federated.pruning import judge
 from hanse.vitess.federated.quorum import read_quorum
-from hanse.vitess.federated.reading import CLUSTER_FIELD, FEDERATION_FIELD, REGION_FIELD, all_shards, cells_of
+from hanse.vitess.federated.reading import CLUSTER_FIELD, FEDERATION_FIELD, REGION_FIELD, ShardId, all_shards, cells_of
 from hanse.vitess.federated.reparenting import Replication, Tablets
 from hanse.vitess.federated.requests import REPARENT_ANNOTATION, reparent_text, requests_of
 from hanse.vitess.federated.sights import (
@@ -211,19 +210,20 @@ class FederatedVitess:
         for told in await perform(glance.topology, steps):
             await self._events.record(source, told.reason, told.message, warning=told.warning)
         try:
-            return [*verdict.blocked, *await self._drains(source, glance.topology, scene, picture)]
+            return [*verdict.blocked, *await self._drains(source, glance.topology, scene, glance.read)]
         except TopologyError as error:
             return [*verdict.blocked, f"drains wait: {error}"]
 
-    async def _drains(self, source: Obj, topology: Topology, scene: Scene, picture: Picture) -> list[str]:
+    async def _drains(self, source: Obj, topology: Topology, scene: Scene, read: TopologyPicture) -> list[str]:
         """Serve drains, and then what people ask for; one change of a primary at a time is enough for each shard."""
+        picture, tokens = picture_of(read), {ShardId(*name): version for name, version in read.tokens.items()}
         spec, asked, tablets = source["spec"], requests_of(source), self._reach(source, topology)
         heard = [name for name, sight in scene.members.items() if sight.reachable and sight.parts is not None]
         replication = await _replication(tablets, scene, everybody=bool(asked.evacuate or asked.reparent))
         now = self._host.runtime.now()
         sights = shard_sights(scene, picture, replication, now)
         preferred = tuple(dig(spec, FEDERATION_FIELD, "reparent", "preferredCells", default=()))
-        drains, moves = Drains(TokenStore(topology), tablets), Moves(tablets, self._members)
+        drains, moves = Drains(TokenStore(topology), tablets, tokens), Moves(tablets, self._members)
         await moves.release(scene, picture)
         said = await drains.serve(all_shards(spec), sights, heard=heard, now=now, preferred_cells=preferred)
         said += await moves.evacuate(asked, scene, sights, preferred)

@@ -9,14 +9,17 @@ from hanse.vitess.federated.reading import Shard, ShardId
 from hanse.vitess.federated.reparenting import ReparentFailed, Tablets
 from hanse.vitess.federated.token_store import TokenStore
 from hanse.vitess.federated.tokens import Token, is_whole, next_token, reparent_for_drain
+from hanse.vitess.topology.store import Version
 
 
 class Drains:
     """Looks after the drains of one Vitess for the length of one pass."""
 
-    def __init__(self, tokens: TokenStore, tablets: Tablets | None) -> None:
+    def __init__(self, tokens: TokenStore, tablets: Tablets | None, seen: Mapping[ShardId, Version]) -> None:
+        """`seen` are the tokens that were there before the tablets were looked at."""
         self._tokens = tokens
         self._tablets = tablets
+        self._seen = seen
 
     async def serve(
         self,
@@ -38,12 +41,15 @@ class Drains:
         return said
 
     async def _hand_on(self, shard: Shard, sight: ShardSight, heard: Collection[str], now: float) -> Token | None:
-        stored = await self._tokens.read(shard.id)
+        stored, version = await self._tokens.find(shard.id) or (None, None)
+        if version is not None and version != self._seen.get(shard.id):
+            # It was taken after the tablets were looked at: of the drain that it is for nothing is known yet.
+            return stored
         expected = [identity.alias for identity in shard.identities()]
         whole = is_whole(sight.tablets, expected, heard)
         wanted = next_token(stored, sight.tablets, heard=heard, whole=whole, now=now, primary=sight.primary)
-        if stored is not None and (wanted is None or wanted.alias != stored.alias):
-            await self._tokens.give_back(shard.id, stored)
+        if stored is not None and version is not None and (wanted is None or wanted.alias != stored.alias):
+            await self._tokens.remove(shard.id, version)
         if wanted is not None and (stored is None or wanted.alias != stored.alias):
             return wanted if await self._tokens.take(shard.id, wanted) else None
         return wanted

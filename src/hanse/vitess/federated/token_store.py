@@ -6,14 +6,15 @@ import orjson
 
 from hanse.vitess.federated.reading import ShardId
 from hanse.vitess.federated.tokens import Token
+from hanse.vitess.topology import paths
 from hanse.vitess.topology.access import Topology
 from hanse.vitess.topology.paths import GLOBAL
-from hanse.vitess.topology.store import BadVersion, NodeExists, NoNode, Version
+from hanse.vitess.topology.store import BadRecord, BadVersion, NodeExists, NoNode, Version
 
 
 def token_path(shard: ShardId) -> str:
     """Return where the token of a shard is; outside its own directory, which would else outlive its removal."""
-    return f"hanse/drains/{shard.keyspace}/{shard.shard}/Token"
+    return paths.drain_token(shard.keyspace, shard.shard)
 
 
 class TokenStore:
@@ -24,7 +25,7 @@ class TokenStore:
 
     async def read(self, shard: ShardId) -> Token | None:
         """Return who has the token of a shard; raises TopologyError where that is not known."""
-        found = await self._find(shard)
+        found = await self.find(shard)
         return None if found is None else found[0]
 
     async def take(self, shard: ShardId, token: Token) -> bool:
@@ -39,7 +40,7 @@ class TokenStore:
             pass
         else:
             return True
-        held = await self._find(shard)
+        held = await self.find(shard)
         if held is None or held[0].member != token.member:
             return False
         if held[0].alias == token.alias:
@@ -52,21 +53,28 @@ class TokenStore:
 
     async def give_back(self, shard: ShardId, token: Token) -> None:
         """Give a token back, unless it is somebody else's by now."""
-        found = await self._find(shard)
-        if found is None or found[0].alias != token.alias:
-            return
+        found = await self.find(shard)
+        if found is not None and found[0].alias == token.alias:
+            await self.remove(shard, found[1])
+
+    async def remove(self, shard: ShardId, version: Version) -> None:
+        """Give back exactly the token that was read; one that was taken since then stays."""
         try:
-            await (await self._topology.store(GLOBAL)).delete(token_path(shard), found[1])
+            await (await self._topology.store(GLOBAL)).delete(token_path(shard), version)
         except (NoNode, BadVersion):
             return
 
-    async def _find(self, shard: ShardId) -> tuple[Token, Version] | None:
+    async def find(self, shard: ShardId) -> tuple[Token, Version] | None:
+        """Return who has the token of a shard, and which writing of it that is; raises TopologyError."""
         try:
             found = await (await self._topology.store(GLOBAL)).read(token_path(shard))
         except NoNode:
             return None
-        said = orjson.loads(found.value)
-        return Token(said["alias"], said["member"], said["since"]), found.version
+        try:
+            said = orjson.loads(found.value)
+            return Token(str(said["alias"]), str(said["member"]), float(said["since"])), found.version
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadRecord(f"{token_path(shard)} is not a drain token; remove it once nothing is drained") from error
 
 
 def _encoded(token: Token) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from hanse.api.vitess_records.topology import TabletAlias
 from hanse.kube.runtime import Runtime
 from hanse.vitess.federated.reading import ShardId
@@ -27,6 +29,8 @@ class SharedTurns:
         """Take the turn for a tablet unless another has it; raises TopologyError where that is not known."""
         return await self._tokens.take(self._shard, Token(str(alias), self._member, self._runtime.now()))
 
-    async def give_back(self, alias: TabletAlias) -> None:
-        """Say that a tablet is there again."""
-        await self._tokens.give_back(self._shard, Token(str(alias), self._member))
+    async def end(self, draining: Collection[TabletAlias]) -> None:
+        """Let others have the turn unless one of the member's own tablets is still drained; one that is gone is not."""
+        found = await self._tokens.find(self._shard)
+        if found is not None and found[0].member == self._member and found[0].alias not in map(str, draining):
+            await self._tokens.remove(self._shard, found[1])

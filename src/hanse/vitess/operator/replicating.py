@@ -125,7 +125,7 @@ class Replicating:
         turns, tablets = self._turns(topology, scene), drain_tablets(scene)
         drained = await drains.look(shard_ref(scene), picture, tablets, candidate_pods(scene), turns)
         if turns is not None:
-            await _give_back(turns, tablets)
+            await _end_turn(turns, tablets)
         if begun.told or drained.told:
             self._pictures.forget(scene.around.lockserver)
         await self._write(scene, drained)
@@ -174,12 +174,10 @@ class Replicating:
         await self._told.tell(shard, happenings, about="replication")
 
 
-async def _give_back(turns: SharedTurns, tablets: Sequence[DrainTablet]) -> None:
-    """Let others have the turn of a tablet that is there again, once no tablet is missing."""
+async def _end_turn(turns: SharedTurns, tablets: Sequence[DrainTablet]) -> None:
+    """Let others have the turn of a tablet that is there again or gone for good, once no tablet is missing."""
     if all(tablet.available for tablet in tablets if tablet.desired):
-        for tablet in tablets:
-            if tablet.available and tablet.state is DrainState.NOT_DRAINING:
-                await turns.give_back(tablet.alias)
+        await turns.end([tablet.alias for tablet in tablets if tablet.state is not DrainState.NOT_DRAINING])
 
 
 def _is_seen(shard: Obj) -> bool:

@@ -85,6 +85,11 @@ def srv_vschema(cell: str) -> Place[SrvVSchema]:
     return Place(cell, "SrvVSchema", SrvVSchema)
 
 
+def drain_token(keyspace: str, shard: str) -> str:
+    """Where it is said whose drain of a shard it is; Hanse's own, which Vitess does not read."""
+    return f"hanse/drains/{keyspace}/{shard}/Token"
+
+
 def keyspace_directory(keyspace: str) -> str:
     """What is locked to change a keyspace."""
     return f"keyspaces/{keyspace}"

@@ -21,7 +21,7 @@ from hanse.api.vitess_records.wire import Message
 from hanse.vitess.topology import paths
 from hanse.vitess.topology.access import Topology, decoded
 from hanse.vitess.topology.paths import GLOBAL, Place
-from hanse.vitess.topology.store import TopologyError, Versioned
+from hanse.vitess.topology.store import TopologyError, Version, Versioned
 
 M = TypeVar("M", bound=Message)
 
@@ -60,6 +60,8 @@ class TopologyPicture:
     vschemas: frozenset[str] = frozenset()
     local: Mapping[str, CellPicture] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
+    # Which writing of each drain token was there.
+    tokens: Mapping[ShardName, Version] = field(default_factory=dict)
 
     def keyspace_names(self) -> frozenset[str]:
         """Return the keyspaces of which anything is there, were it only shards that somebody left behind."""
@@ -96,6 +98,7 @@ async def read_picture(topology: Topology, cells: Iterable[str] | None = None) -
     keyspaces: dict[str, Versioned[Keyspace]] = {}
     shards: dict[ShardName, Versioned[Shard]] = {}
     vschemas: set[str] = set()
+    tokens: dict[ShardName, Version] = {}
     for path, file in files.items():
         match path.split("/"):
             case ["cells", cell, "CellInfo"]:
@@ -108,11 +111,13 @@ async def read_picture(topology: Topology, cells: Iterable[str] | None = None) -
                 vschemas.add(keyspace)
             case ["keyspaces", keyspace, "shards", shard, "Shard"]:
                 shards[keyspace, shard] = _versioned(paths.shard(keyspace, shard), file)
+            case ["hanse", "drains", keyspace, shard, "Token"]:
+                tokens[keyspace, shard] = file.version
     wanted = sorted(infos if cells is None else set(cells) & set(infos))
     answers = await asyncio.gather(*(_read_cell(topology, cell, infos[cell]) for cell in wanted))
     local = {cell: answer for cell, answer in zip(wanted, answers, strict=True) if isinstance(answer, CellPicture)}
     silent = {cell: answer for cell, answer in zip(wanted, answers, strict=True) if isinstance(answer, str)}
-    return TopologyPicture(infos, aliases, keyspaces, shards, frozenset(vschemas), local, silent)
+    return TopologyPicture(infos, aliases, keyspaces, shards, frozenset(vschemas), local, silent, tokens)
 
 
 async def _read_cell(topology: Topology, cell: str, info: CellInfo) -> CellPicture | str:
