@@ -31,11 +31,16 @@ def add_orphans(scene: ShardScene, gathered: Gathered) -> None:
         gathered.events.append(Happening("TurndownBlocked", f"tablet {alias}: {message}", warning=True))
     wanted = {tablet.name for tablet in scene.tablets}
     for name, claim in scene.observed.of(CLAIMS).items():
-        is_tablets = labels_of(claim).get(COMPONENT_LABEL) == VTTABLET
-        if is_tablets and name not in wanted and name in scene.observed.of(PODS):
+        if name in wanted or labels_of(claim).get(COMPONENT_LABEL) != VTTABLET:
+            continue
+        alias = alias_of(claim)
+        # A Pod may also go with its node, long before it was drained: then its disk may hold what nobody else has.
+        there = name in scene.observed.of(PODS)
+        claim_veto = ("PodExists", "its Pod is still there") if there else missed(scene, alias)
+        if claim_veto is not None:
             gathered.children.append(kept(claim))
-            said = {"reason": "PodExists", "message": "its Pod is still there"}
-            gathered.orphans.setdefault(ORPHANS, {}).setdefault(alias_of(claim), said)
+            said = {"reason": claim_veto[0], "message": claim_veto[1]}
+            gathered.orphans.setdefault(ORPHANS, {}).setdefault(alias, said)
 
 
 def turndown_veto(scene: ShardScene, pod: Obj, alias: str) -> tuple[str, str] | None:
@@ -44,6 +49,11 @@ def turndown_veto(scene: ShardScene, pod: Obj, alias: str) -> tuple[str, str] | 
         return None
     if not drain_finished(pod):
         return "Draining", "it is being drained"
+    return missed(scene, alias)
+
+
+def missed(scene: ShardScene, alias: str) -> tuple[str, str] | None:
+    """Return why a shard may miss a tablet that it does not have any more, or its disk; None where it does not."""
     if scene.primary is None:
         return "PrimaryUnknown", "topology does not say whether it is the primary"
     if scene.primary == alias:

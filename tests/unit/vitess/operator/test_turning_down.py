@@ -72,6 +72,25 @@ def test_68_the_primary_stays_and_so_does_what_might_be_it(found, reason):
     assert "TurndownBlocked" in reasons(verdict)
 
 
+@pytest.mark.parametrize(
+    ("found", "down", "reason"),
+    [
+        (picture(ONE), "", "Primary"),
+        (None, "", "PrimaryUnknown"),
+        (picture(THREE), TWO, "ShardNotHealthy"),
+    ],
+)
+def test_a_disk_whose_pod_went_with_its_node_stays_while_it_may_hold_what_nobody_else_has(found, down, reason):
+    existing = [
+        {**each, "status": {"phase": "Pending"}} if down and each["kind"] == "Pod" and down in name_of(each) else each
+        for each in grown_up(shard(shard_of(replicas(3))))
+        if each["kind"] != "Pod" or ONE not in name_of(each)
+    ]
+    verdict = shard(shard_of(replicas(2)), *existing, picture=found)
+    assert len(names(verdict, "PersistentVolumeClaim")) == 3
+    assert verdict.status["orphanedTablets"][ONE]["reason"] == reason
+
+
 def test_a_tablet_is_not_given_up_while_others_are_not_ready():
     existing = grown_up(shard(shard_of(replicas(3))))
     existing = [
