@@ -108,7 +108,9 @@ class FederatedVitess:
         try:
             await asyncio.Event().wait()
         finally:
-            self._members.pop(member.name, None)
+            # One that joined anew may have come before this one had gone.
+            if isinstance(member, Member) and self._members.get(member.name) is member.client:
+                del self._members[member.name]
 
     def _changed(self, change: Change) -> None:
         self._controller.queue.add(change.key)
@@ -188,7 +190,7 @@ class FederatedVitess:
         client = self._members.get(member)
         parts = None
         if reachable and seen.seen and client is not None:
-            parts = await read_parts(client, namespace_of(source), name_of(source))
+            parts = await read_parts(client, namespace_of(source), name_of(source), has_copy=seen.copy is not None)
         trouble = (row.held or row.trouble) if row is not None else ""
         return MemberSight(
             reachable, seen.copy, parts, trouble, surely_absent=reachable and seen.seen and seen.copy is None

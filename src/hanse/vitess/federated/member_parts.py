@@ -27,6 +27,7 @@ from hanse.kube.resources import PODS, Resource
 from hanse.kube.runtime import parse_timestamp
 from hanse.kube.transport import Unreachable
 from hanse.vitess.federated.reading import ShardId
+from hanse.vitess.identity import UID_DIGITS
 
 TABLET = "vttablet"
 
@@ -66,23 +67,30 @@ class MemberParts:
         return frozenset(shard for each in self.shards if (shard := _shard(each)) is not None)
 
 
-async def read_parts(client: Client, namespace: str, cluster: str) -> MemberParts | None:
-    """List what a member has; None where it cannot be told."""
+async def read_parts(client: Client, namespace: str, cluster: str, *, has_copy: bool) -> MemberParts | None:
+    """List what a member has; None where it cannot be told.
+
+    Whoever `has_copy` of the VitessCluster has the other kinds too: where it says that it does not know them, it errs.
+    """
     own = f"{CLUSTER_LABEL}={cluster}"
     try:
-        cells = await _listed(client, VITESS_CELLS, namespace, own)
-        keyspaces = await _listed(client, VITESS_KEYSPACES, namespace, own)
-        shards = await _listed(client, VITESS_SHARDS, namespace, own)
-        tablets = await _listed(client, PODS, namespace, f"{own},{COMPONENT_LABEL}={TABLET}")
+        cells = await _listed(client, VITESS_CELLS, namespace, own, may_lack=not has_copy)
+        keyspaces = await _listed(client, VITESS_KEYSPACES, namespace, own, may_lack=not has_copy)
+        shards = await _listed(client, VITESS_SHARDS, namespace, own, may_lack=not has_copy)
+        tablets = await _listed(client, PODS, namespace, f"{own},{COMPONENT_LABEL}={TABLET}", may_lack=False)
     except (ApiError, Unreachable, TimeoutError):
         return None
     return MemberParts(cells, keyspaces, shards, tablets)
 
 
-async def _listed(client: Client, resource: Resource, namespace: str, labels: str) -> tuple[Obj, ...]:
+async def _listed(
+    client: Client, resource: Resource, namespace: str, labels: str, *, may_lack: bool
+) -> tuple[Obj, ...]:
     try:
         return tuple((await client.list(resource, namespace, labels=labels)).items)
     except NotFound:
+        if not may_lack:
+            raise
         # It does not serve the kind, so that it can have none.
         return ()
 
@@ -114,7 +122,8 @@ def tablet_pods(pods: Iterable[Obj]) -> list[TabletPod]:
 def _tablet(pod: Obj) -> TabletPod | None:
     labels, annotations = labels_of(pod), annotations_of(pod)
     cell, uid = labels.get(CELL_LABEL, ""), labels.get(TABLET_UID_LABEL, "")
-    if not cell or not uid:
+    # Anybody who may make pods may label them so; what is no alias is no tablet.
+    if not cell or len(uid) != UID_DIGITS or not uid.isdecimal() or int(uid) >= 1 << 32:
         return None
     ready = find_condition(dig(pod, "status", "conditions"), "Ready")
     since = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 
-from hanse.api.vitess_records.topology import TabletAlias
+from hanse.api.vitess_records.topology import Tablet, TabletAlias
 from hanse.kube.manifest import Obj, dig
 from hanse.vitess.federated.reading import FEDERATION_FIELD, ShardId
 from hanse.vitess.federated.reparenting import ReparentFailed, Replication
@@ -14,7 +15,7 @@ from hanse.vitess.tablets.calling import CallFailed, TabletCaller
 from hanse.vitess.tablets.vtctld import Vtctld
 from hanse.vitess.topology import paths
 from hanse.vitess.topology.access import Topology
-from hanse.vitess.topology.store import TopologyError
+from hanse.vitess.topology.store import BadRecord, TopologyError
 
 
 class SpokenTablets:
@@ -27,16 +28,26 @@ class SpokenTablets:
 
     async def replication(self, aliases: Collection[str]) -> Mapping[str, Replication]:
         """Return how tablets replicate; those that have no record, or do not answer, are left out."""
-        records = []
-        for alias in sorted(aliases):
+        cells: dict[str, list[TabletAlias]] = {}
+        for alias in map(TabletAlias.parse, sorted(aliases)):
+            cells.setdefault(alias.cell, []).append(alias)
+        found = await asyncio.gather(*(self._records(those) for those in cells.values()))
+        answers = await self._questions.progress(record for records in found for record in records)
+        return {str(alias): Replication(each.lag, each.position.count) for alias, each in answers.items()}
+
+    async def _records(self, aliases: Sequence[TabletAlias]) -> list[Tablet]:
+        """Return the records of tablets of one cell; one that does not answer is not asked for each of them."""
+        records: list[Tablet] = []
+        for alias in aliases:
             try:
-                found = await self._topology.find(paths.tablet(TabletAlias.parse(alias)))
-            except TopologyError:
+                found = await self._topology.find(paths.tablet(alias))
+            except BadRecord:
                 continue
+            except TopologyError:
+                break
             if found is not None:
                 records.append(found)
-        answers = await self._questions.progress(records)
-        return {str(alias): Replication(each.lag, each.position.count) for alias, each in answers.items()}
+        return records
 
     async def reparent(self, shard: ShardId, change: Reparent) -> None:
         """Have vtctld change the primary of a shard."""

@@ -13,6 +13,8 @@ from hanse.vitess.topology.store import Stores, TopologyError
 
 _FRESH_SECONDS = 1.0
 _SILENT_SECONDS = 5.0
+# So long a cell that did not answer is not asked again: each time would cost all that is read beside it seconds.
+_SILENT_CELL_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Pictures:
         self._runtime = runtime
         self._kept: dict[LockserverParams, _Kept] = {}
         self._reading: dict[LockserverParams, asyncio.Lock] = {}
+        self._silent: dict[LockserverParams, dict[str, tuple[str, float]]] = {}
 
     def topology(self, lockserver: LockserverParams) -> Topology | None:
         """Return access to a topology, None where there is none."""
@@ -51,18 +54,27 @@ class Pictures:
         topology = self.topology(lockserver)
         if topology is None:
             return Glance(None, "no topology is read here")
-        async with self._reading.setdefault(lockserver, asyncio.Lock()):
+        reading = self._reading.setdefault(lockserver, asyncio.Lock())
+        before = self._kept.get(lockserver)
+        if before is not None and before.glance.picture is None and reading.locked():
+            # One waits for a lockserver that was silent last time; all others have other things to do.
+            return before.glance
+        async with reading:
             kept = self._kept.get(lockserver)
             if kept is not None and self._runtime.monotonic() < kept.until:
                 return kept.glance
-            glance = await _read(topology)
+            glance = await self._read(lockserver, topology)
             patience = _FRESH_SECONDS if glance.picture is not None else _SILENT_SECONDS
             self._kept[lockserver] = _Kept(glance, self._runtime.monotonic() + patience)
             return glance
 
-
-async def _read(topology: Topology) -> Glance:
-    try:
-        return Glance(await read_picture(topology))
-    except TopologyError as error:
-        return Glance(None, str(error))
+    async def _read(self, lockserver: LockserverParams, topology: Topology) -> Glance:
+        now, silent = self._runtime.monotonic(), self._silent.get(lockserver, {})
+        recent = {cell: entry for cell, entry in silent.items() if now < entry[1]}
+        try:
+            picture = await read_picture(topology, known_silent={cell: why for cell, (why, _) in recent.items()})
+        except TopologyError as error:
+            return Glance(None, str(error))
+        until = self._runtime.monotonic() + _SILENT_CELL_SECONDS
+        self._silent[lockserver] = {cell: recent.get(cell, (why, until)) for cell, why in picture.silent.items()}
+        return Glance(picture)

@@ -130,8 +130,10 @@ async def _delete_keyspace(topology: Topology, step: DeleteKeyspace) -> None:
         for cell in picture.local:
             await topology.delete(paths.srv_keyspace(cell, step.keyspace))
         for each in step.shards:
-            async with await topology.lock(paths.shard_directory(each.keyspace, each.shard), "DeleteKeyspace"):
+            directory = paths.shard_directory(each.keyspace, each.shard)
+            async with await topology.lock(directory, "DeleteKeyspace") as inner:
                 await lock.check()
+                await inner.check()
                 await _remove_shard(topology, picture, each)
         await topology.delete(paths.keyspace(step.keyspace))
 

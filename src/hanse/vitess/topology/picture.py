@@ -87,9 +87,12 @@ class TopologyPicture:
         )
 
 
-async def read_picture(topology: Topology, cells: Iterable[str] | None = None) -> TopologyPicture:
+async def read_picture(
+    topology: Topology, cells: Iterable[str] | None = None, known_silent: Mapping[str, str] | None = None
+) -> TopologyPicture:
     """Read the global records and those of cells, all that are registered where none are named.
 
+    Cells that were silent a moment ago need not be asked again: nothing is known of them.
     Raises Unreachable where the global lockserver does not answer: then nothing at all is known.
     """
     files = await (await topology.store(GLOBAL)).read_all("")
@@ -114,14 +117,17 @@ async def read_picture(topology: Topology, cells: Iterable[str] | None = None) -
             case ["hanse", "drains", keyspace, shard, "Token"]:
                 tokens[keyspace, shard] = file.version
     wanted = sorted(infos if cells is None else set(cells) & set(infos))
-    answers = await asyncio.gather(*(_read_cell(topology, cell, infos[cell]) for cell in wanted))
+    skipped = known_silent or {}
+    answers = await asyncio.gather(*(_read_cell(topology, cell, infos[cell], skipped.get(cell)) for cell in wanted))
     local = {cell: answer for cell, answer in zip(wanted, answers, strict=True) if isinstance(answer, CellPicture)}
     silent = {cell: answer for cell, answer in zip(wanted, answers, strict=True) if isinstance(answer, str)}
     return TopologyPicture(infos, aliases, keyspaces, shards, frozenset(vschemas), local, silent, tokens)
 
 
-async def _read_cell(topology: Topology, cell: str, info: CellInfo) -> CellPicture | str:
+async def _read_cell(topology: Topology, cell: str, info: CellInfo, known_silent: str | None) -> CellPicture | str:
     """Return what a cell holds, or why that is not known; one that is silent does not keep the others waiting."""
+    if known_silent is not None:
+        return known_silent
     try:
         async with asyncio.timeout(_CELL_SECONDS):
             files = await topology.cell_store(info).read_all("")
