@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -30,6 +31,8 @@ from hanse.vitess.federated.reading import ShardId
 from hanse.vitess.identity import UID_DIGITS
 
 TABLET = "vttablet"
+# So long the other members wait for one that is slow to say what it has.
+_PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,11 @@ async def read_parts(client: Client, namespace: str, cluster: str, *, has_copy: 
     """
     own = f"{CLUSTER_LABEL}={cluster}"
     try:
-        cells = await _listed(client, VITESS_CELLS, namespace, own, may_lack=not has_copy)
-        keyspaces = await _listed(client, VITESS_KEYSPACES, namespace, own, may_lack=not has_copy)
-        shards = await _listed(client, VITESS_SHARDS, namespace, own, may_lack=not has_copy)
-        tablets = await _listed(client, PODS, namespace, f"{own},{COMPONENT_LABEL}={TABLET}", may_lack=False)
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            cells = await _listed(client, VITESS_CELLS, namespace, own, may_lack=not has_copy)
+            keyspaces = await _listed(client, VITESS_KEYSPACES, namespace, own, may_lack=not has_copy)
+            shards = await _listed(client, VITESS_SHARDS, namespace, own, may_lack=not has_copy)
+            tablets = await _listed(client, PODS, namespace, f"{own},{COMPONENT_LABEL}={TABLET}", may_lack=False)
     except (ApiError, Unreachable, TimeoutError):
         return None
     return MemberParts(cells, keyspaces, shards, tablets)

@@ -46,13 +46,14 @@ class Moves:
             said += [f"{member} is not empty yet: {why}" for why in found.blocked]
             for shard, change in found.reparents.items():
                 said.append(await self._change(shard, change))
-            for pod in _pods(scene, member):
-                if pod.alias in found.drains:
-                    await self._mark(member, pod, EVACUATION)
+            await self._mark(member, [pod for pod in _pods(scene, member) if pod.alias in found.drains], EVACUATION)
         for member in scene.members:
-            for pod in _pods(scene, member) if member not in requests.evacuate else ():
-                if annotations_of(pod.pod).get(DRAIN_STARTED_ANNOTATION) == EVACUATION:
-                    await self._mark(member, pod, None)
+            over = [
+                pod
+                for pod in (_pods(scene, member) if member not in requests.evacuate else ())
+                if annotations_of(pod.pod).get(DRAIN_STARTED_ANNOTATION) == EVACUATION
+            ]
+            await self._mark(member, over, None)
         return said
 
     async def release(self, scene: Scene, picture: Picture) -> None:
@@ -65,8 +66,10 @@ class Moves:
                 try:
                     if client is not None:
                         await client.patch(kind, name_of(obj), patch, namespace_of(obj))
-                except (ApiError, Unreachable):
+                except ApiError:
                     continue
+                except Unreachable:
+                    break
 
     async def reparent(
         self, requests: Requests, scene: Scene, sights: Mapping[ShardId, ShardSight]
@@ -93,15 +96,20 @@ class Moves:
             return f"{shard}: {change.new} is not primary yet: {error}"
         return f"{shard}: {change.new} took over from {change.expected or 'nobody'}"
 
-    async def _mark(self, member: str, pod: TabletPod, text: str | None) -> None:
+    async def _mark(self, member: str, pods: Sequence[TabletPod], text: str | None) -> None:
+        """Begin or end the drains of tablets; what is not done now is done in the next pass."""
         client = self._clients.get(member)
-        patch = {"metadata": {"annotations": {DRAIN_STARTED_ANNOTATION: text}}}
-        try:
-            if client is not None:
-                await client.patch(PODS, name_of(pod.pod), patch, namespace_of(pod.pod))
-        except (ApiError, Unreachable):
-            # It is looked at again in the next pass.
+        if client is None:
             return
+        patch = {"metadata": {"annotations": {DRAIN_STARTED_ANNOTATION: text}}}
+        for pod in pods:
+            try:
+                await client.patch(PODS, name_of(pod.pod), patch, namespace_of(pod.pod))
+            except ApiError:
+                continue
+            except Unreachable:
+                # A member that is silent would be as silent for each of its tablets.
+                return
 
 
 def _pods(scene: Scene, member: str) -> list[TabletPod]:

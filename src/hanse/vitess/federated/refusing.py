@@ -24,6 +24,7 @@ from hanse.vitess.federated.reading import (
 )
 from hanse.vitess.federated.refusal import Refusal
 from hanse.vitess.identity import duplicate_uids
+from hanse.vitess.operator.partitions import partitioning_problems
 from hanse.vitess.sizes import size_problem
 
 _GLOBAL = "spec.globalLockserver"
@@ -40,6 +41,7 @@ def refusals(source: Obj, sites: Sequence[Site], before: Plan | None = None) -> 
     if undivided := division_refusals(spec):
         return undivided
     homes, found = find_homes(spec, sites, known.homes)
+    found += _partitionings(spec)
     shards = all_shards(spec)
     replacing = dig(source, "metadata", "annotations", default={}).get(REPLACE_ETCD_ANNOTATION, "")
     found += _moved(spec, homes, known)
@@ -66,6 +68,14 @@ def division_refusals(spec: Obj) -> list[Refusal]:
         except (ValueError, TypeError, AttributeError) as problem:
             found.append(Refusal(f"spec.keyspaces[{place}].partitionings", str(problem)))
     return found
+
+
+def _partitionings(spec: Obj) -> Iterator[Refusal]:
+    """Say which keyspaces are not divided into every key exactly once, which each operator would refuse for itself."""
+    for place, keyspace in enumerate(keyspaces_of(spec)):
+        for problem in partitioning_problems(keyspace):
+            field, _, sentence = problem.partition(": ")
+            yield Refusal(f"spec.keyspaces[{place}].{field}", sentence)
 
 
 def _moved(spec: Obj, homes: Mapping[str, str], known: Plan) -> Iterator[Refusal]:

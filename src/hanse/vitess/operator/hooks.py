@@ -37,7 +37,10 @@ class Told:
         """
         key = (uid_of(parent), about)
         before = self._said.get(key, frozenset())
-        self._said[key] = frozenset(happenings)
+        if happenings:
+            self._said[key] = frozenset(happenings)
+        else:
+            self._said.pop(key, None)
         for each in dict.fromkeys(happenings):
             if each not in before:
                 await self._events.record(parent, each.reason, each.message, warning=each.warning)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from hanse.api.planetscale.kinds import (
     CELL_LABEL,
     COMPONENT_LABEL,
+    DRAIN_STARTED_ANNOTATION,
     KEYSPACE_LABEL,
     SHARD_LABEL,
     TABLET_UID_LABEL,
@@ -17,7 +20,12 @@ from hanse.api.vitess_records.topology import CellInfo
 from hanse.kube.client import Client
 from hanse.kube.runtime import SeededRuntime
 from hanse.kube.transport import Request, Response
+from hanse.kube.transport import Unreachable as NoAnswer
 from hanse.vitess.federated.member_parts import MemberParts, read_parts, tablet_pods
+from hanse.vitess.federated.moving import Moves
+from hanse.vitess.federated.plan import Plan
+from hanse.vitess.federated.requests import EVACUATION, Requests
+from hanse.vitess.federated.sights import MemberSight, Scene
 from hanse.vitess.federated.spoken_tablets import SpokenTablets
 from hanse.vitess.tablets.vtctld import Vtctld
 from hanse.vitess.topology import paths
@@ -36,9 +44,14 @@ class _Server:
 
     def __init__(self, *unknown: str) -> None:
         self._unknown = unknown
+        self.asked: list[str] = []
 
     async def send(self, request: Request, timeout: float) -> Response:
         kind = request.path.rsplit("/", 1)[-1]
+        self.asked.append(request.path)
+        if "silent" in self._unknown:
+            await asyncio.sleep(timeout)
+            raise NoAnswer(self.address, "it does not answer")
         if kind in self._unknown:
             return Response(404, {}, b"404 page not found")
         return Response(200, {"content-type": "application/json"}, b'{"kind": "List", "metadata": {}, "items": []}')
@@ -89,3 +102,29 @@ async def test_the_lockserver_of_a_cell_that_does_not_answer_is_asked_once_for_a
     tablets = SpokenTablets(topology, caller, Vtctld(caller, ""))
     assert await tablets.replication([f"dead-{number:010d}" for number in range(50)]) == {}
     assert stores.asked == 1
+
+
+async def test_a_member_that_is_slow_to_answer_keeps_the_others_waiting_for_ten_seconds():
+    began = asyncio.get_running_loop().time()
+    assert await read_parts(_client("silent"), "vt", "shop", has_copy=True) is None
+    assert asyncio.get_running_loop().time() - began == 10
+
+
+async def test_a_member_that_is_silent_is_asked_once_and_not_for_each_tablet_that_it_shall_drain():
+    server = _Server("silent")
+    labels = {CELL_LABEL: "a", KEYSPACE_LABEL: "k", SHARD_LABEL: "x-x"}
+    pods = tuple(
+        {
+            "metadata": {
+                "name": f"p{number}",
+                "namespace": "vt",
+                "labels": {**labels, TABLET_UID_LABEL: f"{number:010d}"},
+                "annotations": {DRAIN_STARTED_ANNOTATION: EVACUATION},
+            }
+        }
+        for number in range(20)
+    )
+    moves = Moves(None, {"east": Client(server, SeededRuntime())})  # type: ignore[arg-type]
+    scene = Scene(Plan(), {"east": MemberSight(reachable=True, parts=MemberParts(tablets=pods))})
+    assert await moves.evacuate(Requests(), scene, {}, ()) == []
+    assert len(set(server.asked)) == 1

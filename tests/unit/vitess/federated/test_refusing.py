@@ -122,6 +122,12 @@ def _alias_of_nobody(spec: Obj) -> None:
     spec["federation"] = {"aliases": [{"name": "a", "cells": ["mars1a"]}]}
 
 
+def _a_gap(spec: Obj) -> None:
+    template = spec["keyspaces"][0]["partitionings"][0]["equal"]["shardTemplate"]
+    shards = [{"keyRange": {"end": "40"}, **template}, {"keyRange": {"start": "80"}, **template}]
+    spec["keyspaces"][0]["partitionings"] = [{"custom": {"shards": shards}}]
+
+
 def _too_many_tablets(spec: Obj) -> None:
     spec["keyspaces"] = [keyspace("orders", [pool("useast1a", replicas=2**31 - 1)])]
 
@@ -162,6 +168,7 @@ _CASES: list[tuple[Callable[[Obj], None], str, str]] = [
         "would wait for one in 'west' for ever",
     ),
     (_too_many_parts, "spec.keyspaces[0].partitionings", "parts must be from 1 to 65536"),
+    (_a_gap, "spec.keyspaces[0].partitionings[0].custom.shards", "no shard has the keys from 40 to 80"),
     (_too_many_tablets, "spec.keyspaces", "4294967294 tablets are asked for"),
     (_too_many_shards, "spec.keyspaces", "65536000 shards are asked for"),
     (_alias_twice, "spec.federation.aliases[1].cells", "is in alias a already"),
