@@ -56,7 +56,7 @@ _ENV = {
 def sync_lockserver(parent: Obj, observed: Observed, settings: Settings) -> Verdict:
     """Return what an EtcdLockserver consists of, and whether it serves."""
     spec = parent.get("spec") or {}
-    if problems := list(lockserver_problems(spec)):
+    if problems := [*lockserver_problems(spec), *_stranded(parent, observed)]:
         return refused(parent, observed, problems)
     template = spec.get("dataVolumeClaimTemplate") or _CLAIM
     claims = observed.of(CLAIMS)
@@ -67,6 +67,16 @@ def sync_lockserver(parent: Obj, observed: Observed, settings: Settings) -> Verd
         *_budget(parent, observed),
     ]
     return Verdict(tuple(children), _status(parent, observed))
+
+
+def _stranded(parent: Obj, observed: Observed) -> Iterator[str]:
+    """Say which members stand here that nobody asks for any more: with two of their disks topology would be lost."""
+    wanted = {name for _, name in _members(parent)}
+    if left := sorted(set(observed.of(CLAIMS)) - wanted):
+        yield (
+            f"localMemberIndex: {', '.join(left)} stand here already and hold topology, which is never removed by "
+            "itself; set it back, or take the members out of etcd and delete their claims by hand"
+        )
 
 
 def _members(parent: Obj) -> list[tuple[int, str]]:

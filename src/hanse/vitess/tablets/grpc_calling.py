@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import grpc
@@ -20,11 +21,28 @@ A = TypeVar("A", bound=Message)
 _LARGEST_MESSAGE = 64 * 1024 * 1024
 
 
-class GrpcCaller:
-    """Keeps one connection for each address that was asked."""
+# So many connections are kept: tablets get another address each time that their pods are made anew.
+_MOST_CHANNELS = 1024
 
-    def __init__(self) -> None:
-        self._channels: dict[str, grpc.aio.Channel] = {}
+
+@dataclass(slots=True)
+class _Kept:
+    channel: grpc.aio.Channel
+    questions: int = 0
+
+
+class GrpcCaller:
+    """Keeps one connection for each address that was asked of late."""
+
+    def __init__(self, most: int = _MOST_CHANNELS) -> None:
+        """Keep at most so many connections, beside those over which somebody asks just now."""
+        self._channels: dict[str, _Kept] = {}
+        self._most = most
+
+    @property
+    def connections(self) -> int:
+        """How many connections are kept."""
+        return len(self._channels)
 
     async def ask(self, tablet: Tablet, method: Method[Q, A], question: Q, timeout: float) -> A:
         """Return what a tablet manager answers; raises CallFailed."""
@@ -37,29 +55,43 @@ class GrpcCaller:
 
     async def close(self) -> None:
         """Close every connection."""
-        for channel in self._channels.values():
-            await channel.close()
+        for kept in self._channels.values():
+            await kept.channel.close()
         self._channels.clear()
 
     async def _ask(self, who: str, address: str, service: str, method: Method[Q, A], question: Q, timeout: float) -> A:
-        call = self._channel(address).unary_unary(
+        kept = self._kept(address)
+        call = kept.channel.unary_unary(
             f"/{service}/{method.name}",
             request_serializer=encode,
             response_deserializer=lambda data: decode(method.answer, data),
         )
+        kept.questions += 1
         try:
             answer: A = await call(question, timeout=timeout)
         except grpc.aio.AioRpcError as error:
             raise failure(who, method.name, error.details() or error.code().name) from error
+        finally:
+            kept.questions -= 1
+            await self._close_oldest()
         return answer
 
-    def _channel(self, address: str) -> grpc.aio.Channel:
-        channel = self._channels.get(address)
-        if channel is None:
+    async def _close_oldest(self) -> None:
+        idle = [address for address, kept in self._channels.items() if not kept.questions]
+        # All are taken out before one is waited for: meanwhile others ask.
+        gone = [self._channels.pop(address) for address in idle[: max(len(self._channels) - self._most, 0)]]
+        for kept in gone:
+            await kept.channel.close()
+
+    def _kept(self, address: str) -> _Kept:
+        kept = self._channels.pop(address, None)
+        if kept is None:
             # One who was restarted is asked again at once, not after the minutes that gRPC would wait in the end.
             options: list[tuple[str, Any]] = [
                 ("grpc.max_receive_message_length", _LARGEST_MESSAGE),
                 ("grpc.max_reconnect_backoff_ms", 1000),
             ]
-            channel = self._channels[address] = grpc.aio.insecure_channel(address, options=options)
-        return channel
+            kept = _Kept(grpc.aio.insecure_channel(address, options=options))
+        # The one that was asked last is the last to go.
+        self._channels[address] = kept
+        return kept

@@ -80,6 +80,14 @@ def test_32_one_member_alone_knows_all_three():
     ]
 
 
+def test_members_of_a_lockserver_that_nobody_asks_for_any_more_keep_their_disks_and_run_on():
+    before = grown_up(lockserver(etcd()))
+    made = lockserver(etcd(localMemberIndex=1), *before)
+    assert reasons(made) == ["InvalidSpec"]
+    assert names(made, "Pod") == ["example-etcd-1", "example-etcd-2", "example-etcd-3"]
+    assert len(names(made, "PersistentVolumeClaim")) == 3
+
+
 def test_33_peers_are_three_or_none():
     assert reasons(lockserver(etcd(advertisePeerURLs=["http://a:2380", "http://b:2380"]))) == ["InvalidSpec"]
 
