@@ -61,20 +61,18 @@ class GrpcCaller:
 
     async def _ask(self, who: str, address: str, service: str, method: Method[Q, A], question: Q, timeout: float) -> A:
         kept = self._kept(address)
-        call = kept.channel.unary_unary(
-            f"/{service}/{method.name}",
-            request_serializer=encode,
-            response_deserializer=lambda data: decode(method.answer, data),
-        )
+        call = kept.channel.unary_unary(f"/{service}/{method.name}", request_serializer=encode)
         kept.questions += 1
         try:
-            answer: A = await call(question, timeout=timeout)
+            # Not by gRPC, which says None of what it cannot read.
+            return decode(method.answer, await call(question, timeout=timeout))
         except grpc.aio.AioRpcError as error:
             raise failure(who, method.name, error.details() or error.code().name) from error
+        except ValueError as error:
+            raise failure(who, method.name, f"its answer cannot be read: {error}") from error
         finally:
             kept.questions -= 1
             await self._close_oldest()
-        return answer
 
     async def _close_oldest(self) -> None:
         idle = [address for address, kept in self._channels.items() if not kept.questions]

@@ -29,3 +29,29 @@ async def test_of_many_addresses_only_those_asked_last_are_kept():
     assert caller.connections == 2
     await caller.close()
     assert caller.connections == 0
+
+
+async def test_an_answer_that_cannot_be_read_is_no_answer():
+    import grpc
+
+    from hanse.vitess.tablets.grpc_calling import GrpcCaller
+
+    async def garbage(_request, _context):
+        return b"\xff\xff\xff"
+
+    class Anything(grpc.GenericRpcHandler):
+        def service(self, handler_call_details):
+            return grpc.unary_unary_rpc_method_handler(garbage)
+
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((Anything(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    caller = GrpcCaller()
+    tablet = Tablet(alias=TabletAlias("a", 1), hostname="127.0.0.1", port_map={"grpc": port})
+    try:
+        with pytest.raises(CallFailed, match="cannot be read"):
+            await caller.ask(tablet, calls.REPLICATION_STATUS, calls.Nothing(), 5.0)
+    finally:
+        await caller.close()
+        await server.stop(None)
