@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -61,7 +62,9 @@ class GrpcCaller:
 
     async def _ask(self, who: str, address: str, service: str, method: Method[Q, A], question: Q, timeout: float) -> A:
         kept = self._kept(address)
-        call = kept.channel.unary_unary(f"/{service}/{method.name}", request_serializer=encode)
+        call: Callable[..., Awaitable[bytes]] = kept.channel.unary_unary(
+            f"/{service}/{method.name}", request_serializer=encode
+        )
         kept.questions += 1
         try:
             # Not by gRPC, which says None of what it cannot read.
