@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from hanse.api.names import YIELDS_ANNOTATION
 from hanse.api.planetscale.definitions import (
@@ -35,6 +36,7 @@ from hanse.vitess.operator.running import VitessOperator
 from hanse.vitess.tablets.vtctld import Vtctld
 from hanse.vitess.topology.access import Topology
 from hanse.vitess.topology.etcd import EtcdStores
+from hanse.vitess.topology.name_claims import NameClaims
 from hanse.vitess.topology.store import Stores
 
 log = Log("hanse")
@@ -89,8 +91,8 @@ class VitessMeans:
 
 def over_network(runtime: Runtime) -> VitessMeans:
     """Reach lockservers and tablets by their addresses."""
-    stores = EtcdStores(runtime)
-    return VitessMeans(lambda _cluster: stores, calling())
+    claims = NameClaims()
+    return VitessMeans(cache(lambda cluster: EtcdStores(runtime, names=claims.of(cluster))), calling())
 
 
 class VitessParts:

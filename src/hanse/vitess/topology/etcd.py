@@ -15,6 +15,7 @@ from hanse.kube.runtime import Runtime
 from hanse.services.providers.etcd_gateway import EtcdAccess, EtcdGateway
 from hanse.services.providers.interface import ProviderError
 from hanse.vitess.topology.locking import hold
+from hanse.vitess.topology.name_claims import Names, Objection, no_claims
 from hanse.vitess.topology.paths import LOCKS
 from hanse.vitess.topology.store import (
     LOCK_PATIENCE_SECONDS,
@@ -35,7 +36,15 @@ _PATIENCE_SECONDS = 5.0
 class EtcdStores:
     """Opens roots on etcd clusters; the connections to one address are shared by all its roots."""
 
-    def __init__(self, runtime: Runtime, access: EtcdAccess | None = None, timeout: float = _PATIENCE_SECONDS) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        access: EtcdAccess | None = None,
+        timeout: float = _PATIENCE_SECONDS,
+        names: Names = no_claims,
+    ) -> None:
+        """`names` tells of an address what speaks against asking there, if anything does."""
+        self._names = names
         self._runtime = runtime
         self._access = access or EtcdAccess()
         self._timeout = timeout
@@ -48,7 +57,7 @@ class EtcdStores:
             scheme = "http" if self._access.tls is None else "https"
             endpoints = [each if "://" in each else f"{scheme}://{each}" for each in address.split(",")]
             gateway = self._gateways[address] = EtcdGateway(endpoints, self._access, self._timeout)
-        return EtcdStore(gateway, root, self._runtime)
+        return EtcdStore(gateway, root, self._runtime, self._names(address))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -60,7 +69,8 @@ class EtcdStores:
 class EtcdStore:
     """One root of one etcd cluster."""
 
-    def __init__(self, gateway: EtcdGateway, root: str, runtime: Runtime) -> None:
+    def __init__(self, gateway: EtcdGateway, root: str, runtime: Runtime, objection: Objection = lambda: "") -> None:
+        self._objection = objection
         self._gateway = gateway
         self._root = root.rstrip("/")
         self._runtime = runtime
@@ -173,6 +183,8 @@ class EtcdStore:
         return Version(int(answer["header"]["revision"])) if answer.get("succeeded") else None
 
     async def _ask(self, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        if why := self._objection():
+            raise Unreachable(f"the lockserver of {self._root}: {why}")
         try:
             return await self._gateway.post(f"/v3/{what}", body)
         except ProviderError as error:

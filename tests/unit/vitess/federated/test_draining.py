@@ -16,6 +16,7 @@ from hanse.vitess.federated.turns import SharedTurns
 from hanse.vitess.topology.access import Topology
 from hanse.vitess.topology.memory import MemoryLockserver, MemoryStores
 from hanse.vitess.topology.picture import read_picture
+from hanse.vitess.topology.store import Version
 from tests.unit.vitess.federated.shop import shop
 
 pytestmark = pytest.mark.looptime
@@ -39,13 +40,13 @@ def _sight(*draining: str) -> ShardSight:
     return ShardSight(_SHARD.id, _EAST, tuple(tablets))
 
 
-async def _served(topology: Topology, sight: ShardSight, seen: dict) -> Token | None:
+async def _served(topology: Topology, sight: ShardSight, seen: dict[ShardId, Version]) -> Token | None:
     drains = Drains(TokenStore(topology), None, seen)
     await drains.serve([_SHARD], {_SHARD.id: sight}, heard=_MEMBERS, now=100.0)
     return await TokenStore(topology).read(_SHARD.id)
 
 
-async def _seen(topology: Topology) -> dict:
+async def _seen(topology: Topology) -> dict[ShardId, Version]:
     return {ShardId(*name): version for name, version in (await read_picture(topology)).tokens.items()}
 
 

@@ -124,7 +124,7 @@ async def test_a_member_that_is_silent_is_asked_once_and_not_for_each_tablet_tha
         }
         for number in range(20)
     )
-    moves = Moves(None, {"east": Client(server, SeededRuntime())})  # type: ignore[arg-type]
+    moves = Moves(None, {"east": Client(server, SeededRuntime())})
     scene = Scene(Plan(), {"east": MemberSight(reachable=True, parts=MemberParts(tablets=pods))})
     assert await moves.evacuate(Requests(), scene, {}, ()) == []
     assert len(set(server.asked)) == 1
