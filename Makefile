@@ -99,6 +99,7 @@ bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append t
 	$(BIN)/python -m bench.admission
 	$(BIN)/python -m bench.hooks
 	$(BIN)/python -m bench.composites
+	$(BIN)/python -m bench.vitess
 	$(BIN)/python -m bench.vitess_topology
 
 soak: $(DEV_STAMP) ## Play hundreds of seeds of random faults, worlds and broken control planes on virtual time

@@ -1,17 +1,21 @@
 """A federated VitessCluster of 3 members × 3 cells × 4 keyspaces × 8 shards: split time, objects, host writes.
 
-`python -m bench.vitess` prints one table. The split is measured by itself; writes are counted on a federation in this
-process, on virtual time, from the creation of the object until nothing is written any more.
+`python -m bench.vitess` adds a line to RESULTS.md. The split is measured by itself; writes are counted on a federation
+in this process, on virtual time, from the creation of the object until nothing is written any more.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import subprocess
+import sys
 import time
 from statistics import median
 
 import orjson
 
+from bench.results import append_results, line
 from hanse.api.planetscale.kinds import VITESS_CLUSTERS
 from hanse.kube.manifest import Obj
 from hanse.simulator.virtual_time import run_virtually
@@ -28,6 +32,26 @@ from tests.simulation.vitess.federated.world import LOCKSERVER, VitessWorld, key
 MEMBERS, CELLS, KEYSPACES, SHARDS = 3, 3, 4, 8
 _ROUNDS = 50
 _QUIET_SECONDS = 120.0
+
+
+_COLUMNS = (
+    "date",
+    "commit",
+    "command",
+    "members × cells × keyspaces × shards, tablets",
+    "plan / split ms",
+    "objects in members",
+    "host writes",
+    "writes in one member",
+)
+_HEADING = f"""# Vitess over many clusters: one object and what becomes of it
+
+Plan and split by themselves; writes on a federation in this process on virtual time, from the creation of the
+VitessCluster until nothing is written any more.
+
+| {" | ".join(_COLUMNS)} |
+|{"---|" * len(_COLUMNS)}
+"""
 
 
 def homes() -> dict[str, str]:
@@ -89,22 +113,31 @@ async def _quiet(world: VitessWorld) -> None:
         await asyncio.sleep(_QUIET_SECONDS)
 
 
-def main() -> None:
-    """Measure and print."""
+def main() -> int:
+    """Run the bench and print its line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.vitess", description=__doc__)
+    parser.add_argument("--dry-run", action="store_true", help="print the line without adding it to RESULTS.md")
+    asked = parser.parse_args()
     planned, parted, plan = measure_split()
     parts = split(big(), plan)
     tablets = sum(len(list(shard.identities())) for shard in all_shards(big()["spec"]))
     with quietly():
         writes = run_virtually(measure_writes)
     host = writes.pop("host", 0)
-    sizes = [len(orjson.dumps(part)) for part in parts.values()]
-    print(f"{MEMBERS} members x {CELLS} cells x {KEYSPACES} keyspaces x {SHARDS} shards, {tablets} tablets")
-    print(f"plan                 {planned * 1000:8.2f} ms")
-    print(f"split                {parted * 1000:8.2f} ms")
-    print(f"objects in members   {len(parts):8d}     {max(sizes)} bytes the largest")
-    print(f"host writes          {host:8d}     from creation until quiet")
-    print(f"member writes        {sum(writes.values()):8d}     {writes}")
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    cells = [
+        f"{MEMBERS} × {CELLS} × {KEYSPACES} × {SHARDS}, {tablets}",
+        f"{planned * 1000:.2f} / {parted * 1000:.2f}",
+        f"{len(parts)} of {max(len(orjson.dumps(part)) for part in parts.values())} bytes at most",
+        str(host),
+        str(max(writes.values())),
+    ]
+    shown = line([time.strftime("%Y-%m-%d"), commit.stdout.strip(), "`python -m bench.vitess`", *cells])
+    sys.stdout.write(f"{shown}\n")
+    if not asked.dry_run:
+        append_results([shown], _HEADING)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
