@@ -93,9 +93,10 @@ def definition() -> Obj:
     }
 
 
-def controller() -> Obj:
-    """Return the controller of parents in one namespace: those made by hand are nobody's."""
+def controller(*, finalizes: bool) -> Obj:
+    """Return the controller of the parents, which holds them until their children are gone if it `finalizes`."""
     python = {"inline": HOOK}
+    hooks = {"sync": {"python": python}, **({"finalize": {"python": python}} if finalizes else {})}
     rule = {"apiVersion": "v1", "resource": "configmaps", "updateStrategy": {"method": "InPlace"}}
     return {
         "apiVersion": COMPOSITE_CONTROLLERS.api_version,
@@ -104,6 +105,6 @@ def controller() -> Obj:
         "spec": {
             "parentResource": {"apiVersion": PARENTS.api_version, "resource": PARENTS.plural},
             "childResources": [rule],
-            "hooks": {"sync": {"python": python}, "finalize": {"python": python}},
+            "hooks": hooks,
         },
     }
