@@ -22,7 +22,7 @@ from hanse.api.planetscale.reading import read_lockserver_params
 from hanse.api.planetscale.values import LockserverParams
 from hanse.composite.hosting.composite import HostedComposite
 from hanse.composite.hosting.opened import OpenedHooks
-from hanse.composite.hosting.place import Kinds, Place, UnknownKind, find_kinds
+from hanse.composite.hosting.place import Kinds, Manners, Place, UnknownKind, find_kinds
 from hanse.composite.hosting.shelf import CacheShelf
 from hanse.composite.spec import ControllerSpec, HookSpec
 from hanse.kube.client import Client
@@ -47,7 +47,7 @@ from hanse.vitess.operator.shards import sync_shard
 from hanse.vitess.operator.storages import sync_storage
 from hanse.vitess.operator.tablets import alias_of
 from hanse.vitess.operator.validation import cluster_problems
-from hanse.vitess.operator.verdicts import Happening, Observed, Verdict
+from hanse.vitess.operator.verdicts import READY, Happening, Observed, Verdict
 from hanse.vitess.tablets.asking import Questions
 from hanse.vitess.tablets.reshard_watch import watch_resharding
 from hanse.vitess.tablets.resharding import ReshardingReport, report_resharding
@@ -67,6 +67,11 @@ _KINDS_SECONDS = 5.0
 _RESYNC_SECONDS = 1800.0
 
 _SHARDS = next(layer.spec for layer in LAYERS if layer.parent == VITESS_SHARDS)
+
+# As the original operator tells of its work; what is not known must not look as if it were.
+_MANNERS = Manners(
+    writes=True, unknown=frozenset({READY, "ReshardingActive", "ReshardingInSync"}), reason="ReconcileFailed"
+)
 
 Steps = Callable[[Obj, Obj, TopologyPicture], list[Step]]
 
@@ -91,7 +96,7 @@ class VitessOperator:
         self.pictures = Pictures(stores, client.runtime)
         events = EventRecorder(self._client, COMPONENT)
         self._told = Told(events)
-        self._place = Place(self._client, CacheShelf(self._client), events, _open_nothing)
+        self._place = Place(self._client, CacheShelf(self._client), events, _open_nothing, manners=_MANNERS)
         self._caller = caller
         self._member = member
 
