@@ -33,7 +33,8 @@ class Settings:
     priority_class: str = PRIORITY_CLASS
     run_as_user: int = _USER
     fs_group: int = _USER
-    subcontroller_image: str = "hanse:latest"
+    # An image with Hanse, which reads the manifests of backups on volumes; "" is none, and vtctld lists them.
+    backup_image: str = ""
 
 
 @dataclass(frozen=True, slots=True)
