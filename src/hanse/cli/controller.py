@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -42,7 +42,8 @@ from hanse.cli.loading import settle
 from hanse.cli.metrics import metrics_option, read_listen, served_metrics
 from hanse.cli.output import show_documents
 from hanse.cli.running import log_to, run, until_signalled
-from hanse.cli.vitess_parts import serve_vitess
+from hanse.cli.vitess_parts import over_network, serve_vitess
+from hanse.cli.vitess_settings import read_vitess_settings, vitess_options
 from hanse.clusters.access_admission import API_VERSION, binding_manifest, policy_manifest
 from hanse.composite.hosting.measuring import HookMetrics
 from hanse.kube.client import Client
@@ -57,6 +58,7 @@ from hanse.propagation.teaching import Teaching
 from hanse.rollouts.blocks.admission import policies as block_policies
 from hanse.rollouts.sources import ManifestSources, SourceSettings
 from hanse.services.dns.serving import DnsOptions, parse_address, serve_dns
+from hanse.vitess.operator.shaping import Settings
 
 log = Log("hanse")
 
@@ -111,6 +113,7 @@ log = Log("hanse")
     help="Run only the lambda controllers with these labels (default: all); `hanse composite serve` runs others.",
 )
 @metrics_option
+@vitess_options
 def command(
     kubeconfig: Path,
     context: str,
@@ -126,6 +129,10 @@ def command(
     kubelet_host: str,
     composites_selector: str,
     metrics_listen: str,
+    vitess_priority_class: str,
+    vitess_run_as_user: int,
+    vitess_fs_group: int,
+    vitess_backup_image: str,
 ) -> None:
     """Run the control plane against a host API server.
 
@@ -135,7 +142,10 @@ def command(
     forms = FORMS if all_kubefed_forms else (FORM_D,)
     naming = Naming(_federation(federation_name, domain), _dns_options(dns_listen) if dns_listen else None)
     part = Part(
-        kubelet_host, require_selector(composites_selector, "--composites-selector"), read_listen(metrics_listen)
+        kubelet_host,
+        require_selector(composites_selector, "--composites-selector"),
+        read_listen(metrics_listen),
+        read_vitess_settings(vitess_priority_class, vitess_run_as_user, vitess_fs_group, vitess_backup_image),
     )
     if dry_run:
         held = held_at_birth([*held_types(), *held_by_default()])
@@ -177,11 +187,13 @@ class Part:
     """What this control plane does of what several could: where it is reached for logs, and which controllers it runs.
 
     `composites` selects these by their labels; "" is all of them. `metrics` is where it tells how their hooks fare.
+    `vitess` is how it runs VitessClusters.
     """
 
     kubelet_host: str = ""
     composites: str = ""
     metrics: tuple[str, int] | None = None
+    vitess: Settings = field(default_factory=Settings)
 
 
 def _federation(name: str, domain: str) -> Obj | None:
@@ -247,6 +259,7 @@ async def _lead(
                 kubelet_host=part.kubelet_host,
                 composites=part.composites,
                 metrics=metrics,
+                vitess_means=over_network(host.runtime, part.vitess),
             )
 
 

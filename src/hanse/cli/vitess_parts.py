@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from hanse.api.names import YIELDS_ANNOTATION
@@ -33,6 +33,7 @@ from hanse.vitess.federated.reparenting import Tablets
 from hanse.vitess.federated.spoken_tablets import SpokenTablets, vtctld_address
 from hanse.vitess.operator.replicating import Caller
 from hanse.vitess.operator.running import VitessOperator
+from hanse.vitess.operator.shaping import Settings
 from hanse.vitess.tablets.vtctld import Vtctld
 from hanse.vitess.topology.access import Topology
 from hanse.vitess.topology.etcd import EtcdStores
@@ -83,16 +84,21 @@ def calling() -> Caller | None:
 
 @dataclass(frozen=True, slots=True)
 class VitessMeans:
-    """How lockservers are reached from a cluster ("" is the federation), and who asks tablets and vtctld."""
+    """How lockservers are reached from a cluster ("" is the federation), who asks tablets and vtctld, and how the
+    operators are set up.
+    """
 
     stores: Callable[[str], Stores]
     caller: Caller | None
+    settings: Settings = field(default_factory=Settings)
 
 
-def over_network(runtime: Runtime) -> VitessMeans:
+def over_network(runtime: Runtime, settings: Settings | None = None) -> VitessMeans:
     """Reach lockservers and tablets by their addresses."""
     claims = NameClaims()
-    return VitessMeans(cache(lambda cluster: EtcdStores(runtime, names=claims.of(cluster))), calling())
+    return VitessMeans(
+        cache(lambda cluster: EtcdStores(runtime, names=claims.of(cluster))), calling(), settings or Settings()
+    )
 
 
 class VitessParts:
@@ -128,7 +134,7 @@ class VitessParts:
         await _first(member.client)
         log.info("VitessClusters of a cluster are run", member=member.name)
         stores = self._means.stores(member.name)
-        await VitessOperator(member.client, stores, caller=self._caller, member=member.name).run()
+        await VitessOperator(member.client, stores, self._means.settings, self._caller, member.name).run()
 
 
 async def _first(client: Client) -> None:

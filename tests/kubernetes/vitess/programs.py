@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from hanse.api.planetscale.values import LockserverParams
+from hanse.kube.manifest import Obj
 from hanse.kube.runtime import SystemRuntime
 from hanse.vitess.topology.access import Topology
 from hanse.vitess.topology.etcd import EtcdStores
@@ -114,22 +115,36 @@ class RealVitess:
         self._start("vtctld", "--service-map=grpc-vtctld", f"--grpc-port={self.vtctld_port}", f"--port={free_port()}")
         wait_until(lambda: _listens(self.vtctld_port), seconds=_START_SECONDS, what="vtctld listens")
 
+    def start_as_in_pod(self, name: str, container: Obj, changed: dict[str, str], env: dict[str, str]) -> str:
+        """Start a vtctld with the very flags of a container, but for those changed; returns where it answers."""
+        flags = dict(flag.removeprefix("--").split("=", 1) for flag in container["args"])
+        port = free_port()
+        flags |= {"grpc_port": str(port), "port": str(free_port()), **changed}
+        flags |= {"topo_global_server_address": self.etcd, "topo_global_root": ROOT, "bind-address": "127.0.0.1"}
+        self._run(name, "vtctld", [f"--{key}={value}" for key, value in sorted(flags.items())], env)
+        wait_until(lambda: _listens(port), seconds=_START_SECONDS, what=f"{name} listens")
+        return f"127.0.0.1:{port}"
+
     def log_tail(self, program: str) -> str:
         """Return the last that a program said."""
         return self.processes.log_tail(program, lines=60)
 
     def _start(self, program: str, *flags: str) -> None:
-        """Start a program on this topology; as nobody, since those of Vitess refuse to run as root."""
-        copied = self.processes.folder / program
-        shutil.copy(self.folder / program, copied)
-        drop = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"] if os.getuid() == 0 else []
+        """Start a program on this topology."""
         where = [
             "--topo-implementation=etcd2",
             f"--topo-global-server-address={self.etcd}",
             f"--topo-global-root={ROOT}",
             "--bind-address=127.0.0.1",
         ]
-        self.processes.start(program, [*drop, str(copied), *where, *flags], {"VTDATAROOT": "/tmp", "HOME": "/tmp"})
+        self._run(program, program, [*where, *flags], {})
+
+    def _run(self, name: str, program: str, flags: list[str], env: dict[str, str]) -> None:
+        """Start a program as nobody, since those of Vitess refuse to run as root."""
+        copied = self.processes.folder / name
+        shutil.copy(self.folder / program, copied)
+        drop = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"] if os.getuid() == 0 else []
+        self.processes.start(name, [*drop, str(copied), *flags], {"VTDATAROOT": "/tmp", "HOME": "/tmp", **env})
 
 
 @contextmanager

@@ -86,7 +86,7 @@ async def test_a_shard_gets_its_first_primary_and_a_drained_primary_is_replaced(
             DrainTablet(each, started=each == drained, acknowledged=each == drained) for each in aliases(A, B, C)
         ]
         pods = {each: TabletPod(PoolType.REPLICA, ready=True, drains=each == drained) for each in aliases(A, B, C)}
-        drains = DrainPasses(caller, vtctld)
+        drains = DrainPasses(topology, caller, vtctld)
         outcome = await drains.look(ref, await read_picture(topology), tablets, pods)
         assert [told.reason for told in outcome.told] == ["PlannedReparent"], outcome
         [second] = shard.primaries()

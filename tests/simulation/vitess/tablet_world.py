@@ -9,6 +9,7 @@ from hanse.api.planetscale.kinds import CELL_LABEL, COMPONENT_LABEL, KEYSPACE_LA
 from hanse.api.planetscale.values import LockserverParams, PoolType
 from hanse.api.vitess_records import tablet_manager as calls
 from hanse.api.vitess_records.topology import Tablet, TabletAlias, TabletType
+from hanse.api.vitess_records.vtctld import BackupInfo, GetBackupsRequest, GetBackupsResponse
 from hanse.kube.client import Client
 from hanse.kube.manifest import Obj, dig, labels_of
 from hanse.kube.resources import PODS
@@ -42,6 +43,9 @@ class TabletWorld:
         self.tablets: dict[TabletAlias, SimulatedTablet] = {}
         self.reparents: list[tuple[str, str]] = []
         self.fewest_ready = 1_000
+        # What every location holds; None where it does not say.
+        self.stored: list[str] | None = []
+        self.listed = 0
 
     async def live(self, client: Client) -> None:
         """Start and stop tablets with their Pods until cancelled."""
@@ -110,7 +114,12 @@ class TabletWorld:
             raise failure(f"tablet {tablet.alias}", method.name, str(error)) from error
 
     async def ask_vtctld(self, address: str, method: Any, question: Any, timeout: float) -> Any:
-        """Do a planned reparent as vtctld does it, without all the care of the real one."""
+        """Do a planned reparent as vtctld does it, without all the care of the real one; or list backups."""
+        if isinstance(question, GetBackupsRequest):
+            self.listed += 1
+            if self.stored is None:
+                raise failure("vtctld", method.name, "AccessDenied")
+            return GetBackupsResponse(tuple(BackupInfo(name) for name in self.stored))
         found = await self.topology.find(paths.shard(question.keyspace, question.shard))
         old, new = found.primary if found is not None else None, question.new_primary
         if question.expected_primary is not None and old != question.expected_primary:

@@ -328,7 +328,7 @@ VITESS_BACKUP_STORAGE_CRD = _kind(
     VITESS_BACKUP_STORAGES,
     ("vtbs",),
     "A place for backups; made by its VitessCluster.",
-    record({"location": BACKUP_LOCATION, "subcontroller": record({"serviceAccountName": text()})}),
+    record({"location": BACKUP_LOCATION, "subcontroller": record({"serviceAccountName": text()}), **HANDED_DOWN}),
     {"totalBackupCount": number()},
     column("Backups", "integer", ".status.totalBackupCount"),
     _READY,

@@ -1,9 +1,10 @@
-"""What is asked of vtctld: planned reparents, databases that others run, and how far a reshard is."""
+"""What is asked of vtctld: planned reparents, databases that others run, how far a reshard is, what is backed up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Annotated
 
 from hanse.api.vitess_records.tablet_manager import Method, Nothing
@@ -110,6 +111,47 @@ class GetWorkflowsResponse:
     unknown: bytes = b""
 
 
+class BackupStatus(IntEnum):
+    """How a backup is; vtctld knows it of few kinds of storage, if of any."""
+
+    UNKNOWN = 0
+    INCOMPLETE = 1
+    COMPLETE = 2
+    INVALID = 3
+    VALID = 4
+
+
+@dataclass(frozen=True, slots=True)
+class GetBackupsRequest:
+    """The newest backups of a shard, at most `limit`; 0 is all."""
+
+    keyspace: Annotated[str, 1] = ""
+    shard: Annotated[str, 2] = ""
+    limit: Annotated[int, 3] = 0
+    detailed: Annotated[bool, 4] = False
+    unknown: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupInfo:
+    """A backup by its name, and what else is known of it."""
+
+    name: Annotated[str, 1] = ""
+    directory: Annotated[str, 2] = ""
+    engine: Annotated[str, 7] = ""
+    status: Annotated[BackupStatus, 8] = BackupStatus.UNKNOWN
+    unknown: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class GetBackupsResponse:
+    """All of them, the oldest first."""
+
+    backups: Annotated[tuple[BackupInfo, ...], 1] = ()
+    unknown: bytes = b""
+
+
+GET_BACKUPS = Method("GetBackups", GetBackupsRequest, GetBackupsResponse)
 PLANNED_REPARENT_SHARD = Method("PlannedReparentShard", PlannedReparentShardRequest, PlannedReparentShardResponse)
 TABLET_EXTERNALLY_REPARENTED = Method("TabletExternallyReparented", TabletExternallyReparentedRequest, Nothing)
 GET_WORKFLOWS = Method("GetWorkflows", GetWorkflowsRequest, GetWorkflowsResponse)

@@ -16,7 +16,7 @@ from hanse.api.planetscale.kinds import CELL_LABEL, CLUSTER_LABEL, COMPONENT_LAB
 from hanse.api.planetscale.values import LockserverParams, PoolType
 from hanse.api.vitess_records import tablet_manager as calls
 from hanse.api.vitess_records.topology import Tablet, TabletAlias, TabletType
-from hanse.api.vitess_records.vtctld import PlannedReparentShardRequest
+from hanse.api.vitess_records.vtctld import GetBackupsRequest, PlannedReparentShardRequest
 from hanse.kube.cache import Cache
 from hanse.kube.client import Client
 from hanse.kube.manifest import Obj, dig, is_deleting, labels_of, namespace_of
@@ -158,6 +158,9 @@ class SimulatedVitess:
 
     async def ask_vtctld(self, address: str, method: calls.Method[Any, Any], question: Any, timeout: float) -> Any:
         """Change the primary of a shard as vtctld does, without all the care of the real one; raises CallFailed."""
+        if isinstance(question, GetBackupsRequest):
+            # Where nothing is copied nothing is backed up.
+            return method.answer()
         if not isinstance(question, PlannedReparentShardRequest):
             raise failure("vtctld", method.name, "a simulated one can do no more than a planned reparent")
         family = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from hanse.api.metacontroller.kinds import LAST_APPLIED_ANNOTATION
 from hanse.composite.applying import Mark, dry_run_difference, mark, updated, without_memory
@@ -29,16 +30,34 @@ _NOT_ASKED_FOR = ("status", "metadata.resourceVersion", "metadata.generation", "
 _AT_ONCE = 8
 
 
+class Verb(StrEnum):
+    """What is done to a child, as Events call it."""
+
+    CREATE = "Create"
+    UPDATE = "Update"
+    DELETE = "Delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A child that was written, or was not: then `problem` says why."""
+
+    verb: Verb
+    child: ChildId
+    problem: str = ""
+
+
 @dataclass(slots=True)
 class Outcome:
     """What came of a plan: the sentences of what failed, the children that the server would not take, those among them
-    whose name another object has, and whether any was deleted, which will be heard of.
+    whose name another object has, whether any was deleted, which will be heard of, and everything that was written.
     """
 
     problems: list[str] = field(default_factory=list)
     refused: set[ChildId] = field(default_factory=set)
     taken: set[ChildId] = field(default_factory=set)
     deleted: bool = False
+    writes: list[Write] = field(default_factory=list)
 
     def add(self, other: Outcome) -> None:
         """Take in what came of another plan."""
@@ -46,6 +65,7 @@ class Outcome:
         self.refused |= other.refused
         self.taken |= other.taken
         self.deleted |= other.deleted
+        self.writes += other.writes
 
 
 class NameTaken(Exception):
@@ -86,50 +106,56 @@ class Hands:
         return outcome
 
     async def _attempt(self, parent: Obj, observed: Mapping[ChildId, Obj], action: Action) -> Outcome:
+        child = id_of(action)
         try:
-            await self._do(parent, action)
+            written = await self._do(parent, action)
         except (Conflict, NotFound):
             # Somebody was faster: what they did comes by the watch, and is looked at then.
             return Outcome()
-        except (ApiError, NameTaken) as error:
-            child = id_of(action)
-            return Outcome([f"{child}: {error}"], {child}, {child} if isinstance(error, NameTaken) else set())
+        except NameTaken as error:
+            return Outcome([f"{child}: {error}"], {child}, {child})
+        except ApiError as error:
+            return Outcome([f"{child}: {error}"], {child}, writes=[Write(_verb_of(action), child, str(error))])
         self._remember(parent, observed, action)
-        return Outcome(deleted=isinstance(action, Delete | Recreate))
+        writes = [Write(_verb_of(action), child)] if written else []
+        return Outcome(deleted=isinstance(action, Delete | Recreate), writes=writes)
 
-    async def _do(self, parent: Obj, action: Action) -> None:
+    async def _do(self, parent: Obj, action: Action) -> bool:
+        """Do it; says whether anything was written."""
         match action:
             case Create(child, body):
-                await self._create(parent, child, body)
+                return await self._create(parent, child, body)
             case Update(child, body, _):
                 self._caches[child.resource].remember(await self._client.update(child.resource, body))
             case Apply():
                 await self._apply(parent, action)
             case Try():
-                await self._try(parent, action)
+                return await self._try(parent, action)
             case Recreate(child, uid):
                 await self._delete(child.id, child.resource, uid)
             case Delete(child_id, resource, uid):
                 await self._delete(child_id, resource, uid)
+        return True
 
-    async def _create(self, parent: Obj, child: Child, body: Obj) -> None:
+    async def _create(self, parent: Obj, child: Child, body: Obj) -> bool:
         """Make a child; one that is there already is let be until it is seen, and what took its name is told of."""
         if self._server_side:
             # Only what was applied goes when it is left out, so that even the first write is an apply.
             if (found := await self._client.find(child.resource, child.id.name, child.id.namespace)) is not None:
                 _require_child(parent, found)
-                return
+                return False
             created = await self._client.apply(child.resource, body)
         else:
             try:
                 created = await self._client.create(child.resource, body)
             except AlreadyExists:
                 _require_child(parent, await self._client.get(child.resource, child.id.name, child.id.namespace))
-                return
+                return False
         self._note(parent, child, created)
         generation = dig(parent, "metadata", "generation", default=0)
         self._settling.made(uid_of(parent), generation, str(child.id), self._client.runtime.now())
         self._caches[child.resource].remember(created)
+        return True
 
     async def _apply(self, parent: Obj, action: Apply) -> None:
         child, resource = action.child, action.child.resource
@@ -139,13 +165,13 @@ class Hands:
         self._note(parent, child, answer)
         self._caches[resource].remember(answer)
 
-    async def _try(self, parent: Obj, action: Try) -> None:
-        """Ask whether a child would change; one that the server would not change so is kept."""
+    async def _try(self, parent: Obj, action: Try) -> bool:
+        """Ask whether a child would change, which is deleted then; one that the server would not change so is kept."""
         child, live = action.child, action.live
         try:
             answer = await self._client.apply(child.resource, _of_same(action.body, live), options=_DRY_RUN)
         except (BadRequest, Forbidden):
-            return
+            return False
         except Invalid:
             # Fields that may not change are what children are recreated for.
             await self._require_valid(child.resource, action.body)
@@ -156,6 +182,7 @@ class Hands:
             await self._delete(child.id, child.resource, uid_of(live))
         elif differs is False:
             self._note(parent, child, live)
+        return differs is True
 
     async def _require_valid(self, resource: Resource, body: Obj) -> None:
         """See that a new child would be taken, since the old one goes for it; raises ApiError."""
@@ -200,6 +227,15 @@ def _together(actions: Iterable[Action]) -> Iterator[Sequence[Action]]:
         batch.append(action)
     if batch:
         yield batch
+
+
+def _verb_of(action: Action) -> Verb:
+    match action:
+        case Create():
+            return Verb.CREATE
+        case Update() | Apply():
+            return Verb.UPDATE
+    return Verb.DELETE
 
 
 def _sort_of(action: Action) -> tuple[type[Action], Resource]:

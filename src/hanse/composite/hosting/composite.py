@@ -245,6 +245,7 @@ class HostedComposite:
             marks=self._hands.marks(parent),
         )
         outcome = await self._hands.carry_out(parent, scene.observed, planned.here)
+        await self._rounds.teller.tell_writes(parent, outcome.writes)
         if self._abroad is not None:
             outcome.add(await self._abroad.carry_out(parent, planned.elsewhere))
         if self._roller is not None:

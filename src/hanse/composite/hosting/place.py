@@ -16,6 +16,19 @@ from hanse.kube.resources import Resource
 
 
 @dataclass(frozen=True, slots=True)
+class Manners:
+    """What controllers tell of their work beside what all of them do; operators have habits that people rely on.
+
+    With `writes` there is an Event on the parent for every child that is written or cannot be, and for a status that
+    cannot be. Conditions of the types `unknown` are Unknown while a parent cannot be synced, for `reason`.
+    """
+
+    writes: bool = False
+    unknown: frozenset[str] = frozenset()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """The cluster in which controllers act, and what they share there.
 
@@ -27,6 +40,7 @@ class Place:
     events: EventRecorder
     open_hook: Callable[[HookSpec], Awaitable[Hook]]
     elsewhere: Elsewhere | None = None
+    manners: Manners = Manners()
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class Rounds:
 
     def __init__(self, spec: ControllerSpec, kinds: Kinds, place: Place, syncing: Syncing) -> None:
         self.settling = Settling()
-        self.teller = Teller(place.client, place.events)
+        self.teller = Teller(place.client, place.events, place.manners)
         self.parents: dict[Resource, Kept] = {}
         self.children: dict[Resource, Kept] = {}
         self._spec = spec

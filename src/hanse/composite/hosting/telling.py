@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from hanse.composite.hosting.acting import Write
+from hanse.composite.hosting.place import Manners
 from hanse.composite.rolling.reporting import with_condition
 from hanse.kube.client import Client
 from hanse.kube.conditions import condition
@@ -27,9 +31,10 @@ def observed_generation(status: Obj, parent: Obj) -> Obj:
 class Teller:
     """Writes the status of parents, and Events about them."""
 
-    def __init__(self, client: Client, events: EventRecorder) -> None:
+    def __init__(self, client: Client, events: EventRecorder, manners: Manners) -> None:
         self._client = client
         self._events = events
+        self._manners = manners
         # What was said of a parent last: one whose schema keeps no conditions would be told the same again and again.
         self._said: dict[str, str] = {}
         self._warned: dict[str, str] = {}
@@ -79,11 +84,31 @@ class Teller:
         if in_status and self._said.get(uid_of(parent)) != sentence:
             self._said[uid_of(parent)] = sentence
             try:
-                await self._write(resource, parent, self._with_problem(parent, parent.get("status"), sentence))
+                status = self._unknown(parent, sentence)
+                await self._write(resource, parent, self._with_problem(parent, status, sentence))
             except ApiError:
                 # A kind may allow no conditions; the Event says it all.
                 pass
         return Failed(sentence)
+
+    async def tell_writes(self, parent: Obj, writes: Iterable[Write]) -> None:
+        """Tell of children that were written, and of those that could not be, where controllers have that habit."""
+        for each in writes if self._manners.writes else ():
+            if each.problem:
+                said = f"{each.child}: {each.problem}"
+                await self._events.record(parent, f"{each.verb}Failed", said, warning=True)
+            else:
+                await self._events.record(parent, f"{each.verb}d", f"{each.child} was {each.verb.lower()}d")
+
+    def _unknown(self, parent: Obj, problem: str) -> Obj | None:
+        """Return a parent's status without what nobody knows any more."""
+        status: Obj | None = parent.get("status")
+        now = timestamp(self._client.runtime.now())
+        for each in dig(parent, "status", "conditions", default=[]):
+            if each.get("type") in self._manners.unknown:
+                told = condition(each["type"], None, self._manners.reason, problem)
+                status = with_condition(status, told, parent.get("status"), now)
+        return status
 
     def _with_problem(self, parent: Obj, status: Obj | None, problem: str) -> Obj:
         told, now = condition(SYNCED, False, "SyncError", problem), timestamp(self._client.runtime.now())
@@ -101,5 +126,9 @@ class Teller:
             )
         except NotFound:
             return None
+        except ApiError as error:
+            if self._manners.writes:
+                await self._events.record(parent, "StatusUpdateFailed", f"its status: {error}", warning=True)
+            raise
         self._written[uid_of(parent)] = (asked, version_of(written))
         return written

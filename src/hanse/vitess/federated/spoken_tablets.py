@@ -12,6 +12,7 @@ from hanse.vitess.federated.reparenting import ReparentFailed, Replication
 from hanse.vitess.federated.tokens import Reparent
 from hanse.vitess.tablets.asking import Questions
 from hanse.vitess.tablets.calling import CallFailed, TabletCaller
+from hanse.vitess.tablets.promoting import Promotions
 from hanse.vitess.tablets.vtctld import Vtctld
 from hanse.vitess.topology import paths
 from hanse.vitess.topology.access import Topology
@@ -24,7 +25,7 @@ class SpokenTablets:
     def __init__(self, topology: Topology, caller: TabletCaller, vtctld: Vtctld) -> None:
         self._topology = topology
         self._questions = Questions(caller)
-        self._vtctld = vtctld
+        self._promotions = Promotions(topology, vtctld)
 
     async def replication(self, aliases: Collection[str]) -> Mapping[str, Replication]:
         """Return how tablets replicate; those that have no record, or do not answer, are left out."""
@@ -54,7 +55,7 @@ class SpokenTablets:
         new = TabletAlias.parse(change.new)
         expected = TabletAlias.parse(change.expected) if change.expected else None
         try:
-            await self._vtctld.planned_reparent(shard.keyspace, shard.shard, new=new, expected=expected)
+            await self._promotions.reparent(shard.keyspace, shard.shard, new=new, expected=expected)
         except CallFailed as error:
             raise ReparentFailed(str(error)) from error
 

@@ -10,6 +10,7 @@ from hanse.vitess.federated.reading import ShardId
 from hanse.vitess.federated.token_store import TokenStore
 from hanse.vitess.federated.tokens import Token
 from hanse.vitess.topology.access import Topology
+from hanse.vitess.topology.store import BadRecord
 
 
 class SharedTurns:
@@ -27,6 +28,8 @@ class SharedTurns:
 
     async def take(self, alias: TabletAlias) -> bool:
         """Take the turn for a tablet unless another has it; raises TopologyError where that is not known."""
+        if not self._member:
+            raise BadRecord("what the federation calls this cluster is not known here, so no turn is taken in its name")
         return await self._tokens.take(self._shard, Token(str(alias), self._member, self._runtime.now()))
 
     async def end(self, draining: Collection[TabletAlias]) -> None:

@@ -33,45 +33,78 @@ _MANIFEST = "MANIFEST"
 
 @dataclass(frozen=True, slots=True)
 class StoredBackup:
-    """A backup in a location; its manifest is None until it is complete."""
+    """A backup in a location; `complete` is None where nobody knows, and `said` is what its manifest says.
+
+    Vitess writes the manifest last: what has one is complete.
+    """
 
     keyspace: str
     shard: str
     name: str
-    manifest: Mapping[str, Any] | None = field(default=None)
+    complete: bool | None = None
+    said: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What a location holds, as VitessBackups, the newest first; what of it is none, and how many are too many."""
+
+    backups: tuple[Obj, ...] = ()
+    invalid: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 def list_folder(root: Path) -> list[StoredBackup]:
-    """Return what Vitess has stored below a folder: keyspace/shard/name, and a manifest once all is there."""
+    """Return what Vitess has stored below a folder: keyspace/shard/name, and a manifest once all is there.
+
+    Raises OSError where any of it cannot be read: who cannot read a folder does not know that it is empty.
+    """
+    if not root.parent.is_dir():
+        raise FileNotFoundError(f"{root.parent} is not there: the volume of the location is not mounted")
+    if not root.exists():
+        return []
     return [
-        StoredBackup(path.parts[-3], path.parts[-2], path.name, _manifest(path / _MANIFEST))
-        for path in sorted(each for each in root.glob("*/*/*") if each.is_dir())
+        _stored(keyspace.name, shard.name, backup)
+        for keyspace in _folders(root)
+        for shard in _folders(keyspace)
+        for backup in _folders(shard)
     ]
 
 
-def _manifest(path: Path) -> Mapping[str, Any] | None:
+def _folders(path: Path) -> list[Path]:
+    return sorted(each for each in path.iterdir() if each.is_dir())
+
+
+def _stored(keyspace: str, shard: str, path: Path) -> StoredBackup:
     try:
-        read = orjson.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return read if isinstance(read, dict) else None
+        read = orjson.loads((path / _MANIFEST).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return StoredBackup(keyspace, shard, path.name, complete=False)
+    complete = isinstance(read, dict)
+    return StoredBackup(keyspace, shard, path.name, complete, read if complete else {})
 
 
-def mirrored(
+def inventory(
     cluster: str, location: str, stored: Iterable[StoredBackup], shards: frozenset[tuple[str, str]]
-) -> list[Obj]:
-    """Return the VitessBackups of the shards that there are, the newest first; a name that says nothing is left out."""
-    found = [each for each in stored if (each.keyspace, each.shard) in shards and _NAME.fullmatch(each.name)]
-    newest = sorted(found, key=lambda each: each.name, reverse=True)[:MOST_BACKUPS]
-    return [_mirror(cluster, location, each) for each in newest]
+) -> Inventory:
+    """Return the VitessBackups of the shards that there are; a name that says nothing is left out, and told."""
+    found = [each for each in stored if (each.keyspace, each.shard) in shards]
+    newest = sorted(found, key=lambda each: each.name, reverse=True)
+    mirrors = [(each, _mirror(cluster, location, each)) for each in newest]
+    valid = tuple(mirror for _, mirror in mirrors if mirror is not None)
+    invalid = tuple(f"{each.keyspace}/{each.shard}/{each.name}" for each, mirror in mirrors if mirror is None)
+    return Inventory(valid[:MOST_BACKUPS], invalid, max(len(valid) - MOST_BACKUPS, 0))
 
 
-def _mirror(cluster: str, location: str, stored: StoredBackup) -> Obj:
-    said = _NAME.fullmatch(stored.name)
-    alias = parse_alias(said["alias"]) if said else None
-    if said is None or alias is None:
-        raise ValueError(f"{stored.name} is not what Vitess calls a backup")
-    started = datetime.strptime(f"{said['day']}.{said['time']}", "%Y-%m-%d.%H%M%S").replace(tzinfo=UTC)
+def _mirror(cluster: str, location: str, stored: StoredBackup) -> Obj | None:
+    told = _NAME.fullmatch(stored.name)
+    alias = parse_alias(told["alias"]) if told else None
+    if told is None or alias is None:
+        return None
+    try:
+        started = datetime.strptime(f"{told['day']}.{told['time']}", "%Y-%m-%d.%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
     key_range = parse_shard_name(stored.shard)
     safe = key_range.safe_name if key_range is not None else stored.shard
     name = backup_name(cluster, location, stored.keyspace, safe, started.strftime("%Y%m%d-%H%M%S"), alias[1])
@@ -83,12 +116,12 @@ def _mirror(cluster: str, location: str, stored: StoredBackup) -> Obj:
     }
     status: Obj = {
         "startTime": timestamp(started.timestamp()),
-        "complete": stored.manifest is not None,
         "storageDirectory": f"{stored.keyspace}/{stored.shard}",
         "storageName": stored.name,
     }
-    manifest = stored.manifest or {}
+    if stored.complete is not None:
+        status["complete"] = stored.complete
     for field_name, key in (("engine", "BackupMethod"), ("position", "Position"), ("finishedTime", "FinishedTime")):
-        if isinstance(manifest.get(key), str):
-            status[field_name] = manifest[key]
+        if isinstance(stored.said.get(key), str):
+            status[field_name] = stored.said[key]
     return object_of(VITESS_BACKUPS.api_version, VITESS_BACKUPS.kind, name, labels, spec={}, status=status)

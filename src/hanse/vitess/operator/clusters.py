@@ -40,7 +40,14 @@ from hanse.vitess.operator.cluster_status import cluster_status
 from hanse.vitess.operator.dashboards import admin_parts, dashboard_deployment, dashboard_service
 from hanse.vitess.operator.gateways import GATEWAY_PORTS, VTGATE, gateway_labels
 from hanse.vitess.operator.keeping import kept
-from hanse.vitess.operator.lower_specs import cell_in_place, cell_wish, keyspace_in_place, keyspace_wish, lockserver_of
+from hanse.vitess.operator.lower_specs import (
+    cell_in_place,
+    cell_wish,
+    keyspace_in_place,
+    keyspace_wish,
+    lockserver_of,
+    storage_spec,
+)
 from hanse.vitess.operator.rolling import InPlace, deployment_in_place, nothing_in_place, rolled
 from hanse.vitess.operator.services import lasting
 from hanse.vitess.operator.shaping import (
@@ -210,10 +217,7 @@ def _storages(parent: Obj) -> Iterator[Obj]:
     cluster = name_of(parent)
     for raw in dig(parent, "spec", "backup", "locations", default=[]):
         name = backup_storage_name(cluster, str(raw.get("name") or ""))
-        body: Obj = {"location": raw}
-        if subcontroller := dig(parent, "spec", "backup", "subcontroller"):
-            body["subcontroller"] = subcontroller
-        labels = {CLUSTER_LABEL: cluster}
+        labels, body = {CLUSTER_LABEL: cluster}, storage_spec(parent, raw)
         yield object_of(VITESS_BACKUP_STORAGES.api_version, VITESS_BACKUP_STORAGES.kind, name, labels, spec=body)
 
 

@@ -220,7 +220,7 @@ def _pod_spec(parent: Obj, member: str, container: Obj, settings: Settings) -> O
         "tolerations": list(extras.tolerations),
         "imagePullSecrets": list(spec.get("imagePullSecrets") or ()),
         "priorityClassName": settings.priority_class,
-        "securityContext": {"fsGroup": settings.fs_group, "runAsUser": settings.run_as_user},
+        "securityContext": settings.security_context,
         "restartPolicy": "Always",
     }
     return {name: value for name, value in everything.items() if value}

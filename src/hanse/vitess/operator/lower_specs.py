@@ -70,6 +70,19 @@ def cell_wish(cluster: Obj, raw: Obj, live: Obj | None) -> Obj:
     return object_of(VITESS_CELLS.api_version, VITESS_CELLS.kind, name, labels, spec=body)
 
 
+def storage_spec(cluster: Obj, location: Obj) -> Obj:
+    """Return the spec of a VitessBackupStorage: the location, and what a vtctld needs that looks into it."""
+    spec = cluster["spec"]
+    subcontroller = dig(spec, "backup", "subcontroller")
+    return {
+        "location": location,
+        **({"subcontroller": subcontroller} if subcontroller else {}),
+        "globalLockserver": _params(lockserver_of(cluster)),
+        "images": _given(spec.get("images") or {}, ("vtctld",)),
+        **_given(spec, ("imagePullPolicies", "imagePullSecrets", "extraVitessFlags")),
+    }
+
+
 def keyspace_wish(cluster: Obj, raw: Obj) -> Obj:
     """Return a VitessKeyspace."""
     spec, name = cluster["spec"], str(raw["name"])

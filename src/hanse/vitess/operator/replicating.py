@@ -121,7 +121,7 @@ class Replicating:
         vtctld = Vtctld(self._caller, vtctld_address(labels_of(shard)[CLUSTER_LABEL], namespace_of(shard)))
         begin = BeginPasses(topology, self._caller, vtctld, self._place.client.runtime)
         begun = await begin.look(shard_ref(scene), beginning_scene(scene, picture))
-        drains = DrainPasses(self._caller, vtctld)
+        drains = DrainPasses(topology, self._caller, vtctld)
         turns, tablets = self._turns(topology, scene), drain_tablets(scene)
         drained = await drains.look(shard_ref(scene), picture, tablets, candidate_pods(scene), turns)
         if turns is not None:

@@ -22,7 +22,7 @@ from hanse.api.planetscale.reading import read_lockserver_params
 from hanse.api.planetscale.values import LockserverParams
 from hanse.composite.hosting.composite import HostedComposite
 from hanse.composite.hosting.opened import OpenedHooks
-from hanse.composite.hosting.place import Kinds, Place, UnknownKind, find_kinds
+from hanse.composite.hosting.place import Kinds, Manners, Place, UnknownKind, find_kinds
 from hanse.composite.hosting.shelf import CacheShelf
 from hanse.composite.spec import ControllerSpec, HookSpec
 from hanse.kube.client import Client
@@ -30,6 +30,7 @@ from hanse.kube.events import EventRecorder
 from hanse.kube.log import Log
 from hanse.kube.manifest import Obj, labels_of, namespace_of
 from hanse.kube.resources import PODS, Resource
+from hanse.vitess.operator.backup_asking import BackupLists, vtctld_at
 from hanse.vitess.operator.cells import sync_cell
 from hanse.vitess.operator.clusters import sync_cluster
 from hanse.vitess.operator.controllers import LAYERS, Layer
@@ -44,10 +45,10 @@ from hanse.vitess.operator.replicating import Caller, Replicating, vtctld_addres
 from hanse.vitess.operator.schedules import sync_schedule
 from hanse.vitess.operator.shaping import Settings
 from hanse.vitess.operator.shards import sync_shard
-from hanse.vitess.operator.storages import sync_storage
+from hanse.vitess.operator.storages import reads_manifests, storage_pod, sync_storage
 from hanse.vitess.operator.tablets import alias_of
 from hanse.vitess.operator.validation import cluster_problems
-from hanse.vitess.operator.verdicts import Happening, Observed, Verdict
+from hanse.vitess.operator.verdicts import READY, Happening, Observed, Verdict
 from hanse.vitess.tablets.asking import Questions
 from hanse.vitess.tablets.reshard_watch import watch_resharding
 from hanse.vitess.tablets.resharding import ReshardingReport, report_resharding
@@ -67,6 +68,11 @@ _KINDS_SECONDS = 5.0
 _RESYNC_SECONDS = 1800.0
 
 _SHARDS = next(layer.spec for layer in LAYERS if layer.parent == VITESS_SHARDS)
+
+# As the original operator tells of its work; what is not known must not look as if it were.
+_MANNERS = Manners(
+    writes=True, unknown=frozenset({READY, "ReshardingActive", "ReshardingInSync"}), reason="ReconcileFailed"
+)
 
 Steps = Callable[[Obj, Obj, TopologyPicture], list[Step]]
 
@@ -91,8 +97,9 @@ class VitessOperator:
         self.pictures = Pictures(stores, client.runtime)
         events = EventRecorder(self._client, COMPONENT)
         self._told = Told(events)
-        self._place = Place(self._client, CacheShelf(self._client), events, _open_nothing)
+        self._place = Place(self._client, CacheShelf(self._client), events, _open_nothing, manners=_MANNERS)
         self._caller = caller
+        self._backups = BackupLists(self._client, caller)
         self._member = member
 
     async def run(self) -> None:
@@ -131,7 +138,7 @@ class VitessOperator:
             VITESS_KEYSPACES: self._keyspace,
             VITESS_SHARDS: self._shard,
             ETCD_LOCKSERVERS: partial(_plainly, partial(sync_lockserver, settings=self._settings)),
-            VITESS_BACKUP_STORAGES: partial(_plainly, partial(sync_storage, settings=self._settings)),
+            VITESS_BACKUP_STORAGES: self._storage,
             VITESS_BACKUP_SCHEDULES: partial(_plainly, partial(sync_schedule, settings=self._settings)),
         }
 
@@ -180,6 +187,12 @@ class VitessOperator:
         verdict = sync_shard(parent, observed, glance.picture, self._settings)
         steps = partial(shard_steps, tablets=[alias for pod in observed.of(PODS).values() if (alias := alias_of(pod))])
         return await self._registered(parent, verdict, lockserver, glance, steps, _RESYNC_SECONDS)
+
+    async def _storage(self, parent: Obj, observed: Observed) -> Verdict:
+        if reads_manifests(parent, self._settings):
+            return sync_storage(parent, observed, self._settings)
+        listing = await self._backups.look(parent, vtctld_at(storage_pod(parent, observed)))
+        return sync_storage(parent, observed, self._settings, listing)
 
     async def _registered(
         self, parent: Obj, verdict: Verdict, lockserver: LockserverParams, glance: Glance, steps: Steps, resync: float

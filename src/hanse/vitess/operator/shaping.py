@@ -31,9 +31,17 @@ class Settings:
     """How the operator itself was set up, the same for all objects."""
 
     priority_class: str = PRIORITY_CLASS
-    run_as_user: int = _USER
-    fs_group: int = _USER
-    subcontroller_image: str = "hanse:latest"
+    # None leaves it to the namespace, as OpenShift wants it.
+    run_as_user: int | None = _USER
+    fs_group: int | None = _USER
+    # An image with Hanse, which reads the manifests of backups on volumes; "" is none, and vtctld lists them.
+    backup_image: str = ""
+
+    @property
+    def security_context(self) -> Obj:
+        """As whom pods run."""
+        said = {"fsGroup": self.fs_group, "runAsUser": self.run_as_user}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +162,6 @@ def pod_spec(
     """Return the spec of a pod with what people add to it."""
     spec: Obj = {
         "containers": [*containers, *extras.sidecars],
-        "securityContext": {"fsGroup": around.settings.fs_group, "runAsUser": around.settings.run_as_user},
     }
     everything: dict[str, object] = {
         "initContainers": [*init, *extras.init_containers],
@@ -164,6 +171,7 @@ def pod_spec(
         "topologySpreadConstraints": list(extras.spread),
         "imagePullSecrets": list(around.pull_secrets),
         "priorityClassName": around.settings.priority_class,
+        "securityContext": around.settings.security_context,
     }
     spec |= {name: value for name, value in everything.items() if value}
     if extras.grace_seconds is not None:

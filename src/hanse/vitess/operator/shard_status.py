@@ -85,10 +85,11 @@ def _idle(scene: ShardScene) -> Tri:
 def _location(scene: ShardScene, name: str) -> Obj:
     backups = scene.backups(name)
     complete = [each for each in backups if dig(each, "status", "complete")]
+    incomplete = [each for each in backups if dig(each, "status", "complete") is False]
     told: Obj = {
         "name": name,
         "completeBackups": len(complete),
-        "incompleteBackups": len(backups) - len(complete),
+        "incompleteBackups": len(incomplete),
     }
     times = [time for each in complete if (time := dig(each, "status", "startTime"))]
     return {**told, "latestCompleteBackupTime": max(times)} if times else told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from hanse.api.vitess_records import tablet_manager as calls
@@ -19,9 +19,10 @@ from hanse.vitess.tablets.beginning import (
     Promote,
     plan_beginning,
 )
-from hanse.vitess.tablets.calling import CallFailed, TabletCaller
+from hanse.vitess.tablets.calling import CallFailed, TabletCaller, Unanswered
 from hanse.vitess.tablets.drain_pass import AGAIN_SECONDS, Outcome, ShardRef
 from hanse.vitess.tablets.durability import acknowledges, waits_for_acknowledgement
+from hanse.vitess.tablets.promoting import FirstPromotions, Promotions, PromotionUnderWay
 from hanse.vitess.tablets.vtctld import Vtctld
 from hanse.vitess.topology import paths
 from hanse.vitess.topology.access import Topology
@@ -40,6 +41,8 @@ class BeginPasses:
         self._tablets = tablets
         self._questions = Questions(tablets)
         self._vtctld = vtctld
+        self._promotions = Promotions(topology, vtctld)
+        self._asked_first = FirstPromotions(topology)
         self._runtime = runtime
 
     async def look(self, shard: ShardRef, scene: BeginningScene) -> Outcome:
@@ -52,12 +55,14 @@ class BeginPasses:
         if isinstance(decision, Told):
             return Outcome(told=(decision,), again=AGAIN_SECONDS)
         try:
-            await self._begin(shard, decision)
+            first = await self._begin(shard, decision)
+        except PromotionUnderWay as error:
+            return Outcome(told=(Told("InitShardWaiting", str(error), warning=False),), again=AGAIN_SECONDS)
         except (CallFailed, TopologyError) as error:
             told = Told("InitShardFailed", f"{decision.alias} did not become the first primary: {error}")
             return Outcome(told=(told,), again=AGAIN_SECONDS)
         reason = "TabletExternallyReparented" if isinstance(decision, DeclareExternal) else "InitShardPrimary"
-        return Outcome(told=(Told(reason, f"{decision.alias} is the first primary", warning=False),))
+        return Outcome(told=(Told(reason, f"{first} is the first primary", warning=False),))
 
     async def _asked(self, scene: BeginningScene) -> BeginningScene:
         """Return a scene with what the tablets say of themselves."""
@@ -75,33 +80,63 @@ class BeginPasses:
             return beginner
         return replace(beginner, replicates=replicates, has_database=present)
 
-    async def _begin(self, shard: ShardRef, decision: Initialise | Promote | AdoptPrimary | DeclareExternal) -> None:
+    async def _begin(
+        self, shard: ShardRef, decision: Initialise | Promote | AdoptPrimary | DeclareExternal
+    ) -> TabletAlias:
+        """Do what was decided; returns who became primary."""
         match decision:
             case Initialise(alias):
-                await self._vtctld.planned_reparent(shard.keyspace, shard.shard, new=alias, expected=None)
+                await self._promotions.reparent(shard.keyspace, shard.shard, new=alias, expected=None)
             case DeclareExternal(alias):
                 await self._vtctld.externally_reparented(alias)
             case AdoptPrimary(alias):
                 await self._adopt(shard, alias)
             case Promote(alias, followers):
-                await self._promote(shard, alias, followers)
+                return await self._promote(shard, alias, followers)
+        return decision.alias
 
-    async def _promote(self, shard: ShardRef, alias: TabletAlias, followers: Collection[TabletAlias]) -> None:
+    async def _promote(self, shard: ShardRef, chosen: TabletAlias, followers: Collection[TabletAlias]) -> TabletAlias:
         """Promote a restored tablet under the shard's lock, and have the others follow as far as they answer."""
         directory = paths.shard_directory(shard.keyspace, shard.shard)
         async with await self._topology.lock(directory, "InitShardPrimary") as lock:
             picture = await self._certain(shard)
             tablets = {each: found.value for each, found in picture.tablets_of(shard.keyspace, shard.shard).items()}
-            if alias not in tablets or _primaries(tablets.values()):
+            if chosen not in tablets or _primaries(tablets.values()):
                 raise BadVersion("the tablets of the shard have changed meanwhile")
+            alias = await self._begin_with(shard, chosen, tablets)
             keyspace = picture.keyspaces.get(shard.keyspace)
             policy = keyspace.value.durability_policy if keyspace is not None else ""
             await lock.check()
-            question = calls.SemiSyncRequest(waits_for_acknowledgement(policy))
-            await self._tablets.ask(tablets[alias], calls.PROMOTE_REPLICA, question, _CHANGE_SECONDS)
+            await self._ask_to_begin(shard, tablets[alias], policy)
             await self._name(shard, alias)
-            asked = (self._follow(tablets[each], alias, policy) for each in followers if each in tablets)
-            await asyncio.gather(*asked)
+            await self._asked_first.end(shard.keyspace, shard.shard)
+            others = {*followers, chosen} - {alias}
+            await asyncio.gather(
+                *(self._follow(tablets[each], alias, policy) for each in sorted(others & set(tablets)))
+            )
+            return alias
+
+    async def _begin_with(
+        self, shard: ShardRef, chosen: TabletAlias, tablets: Mapping[TabletAlias, Tablet]
+    ) -> TabletAlias:
+        """Return who is promoted: one that was asked before and did not answer may be primary without our knowledge."""
+        alias = await self._asked_first.begin(shard.keyspace, shard.shard, chosen)
+        if alias not in tablets:
+            # It has left topology, and cannot come back as a primary.
+            await self._asked_first.end(shard.keyspace, shard.shard)
+            alias = await self._asked_first.begin(shard.keyspace, shard.shard, chosen)
+        return alias
+
+    async def _ask_to_begin(self, shard: ShardRef, tablet: Tablet, policy: str) -> None:
+        question = calls.SemiSyncRequest(waits_for_acknowledgement(policy))
+        try:
+            await self._tablets.ask(tablet, calls.PROMOTE_REPLICA, question, _CHANGE_SECONDS)
+        except Unanswered:
+            raise
+        except CallFailed:
+            # It said no, so another one may be asked.
+            await self._asked_first.end(shard.keyspace, shard.shard)
+            raise
 
     async def _follow(self, tablet: Tablet, primary: TabletAlias, policy: str) -> None:
         """Have a tablet follow the primary; one that does not answer is left to vtorc."""

@@ -20,6 +20,10 @@ class NotReplicating(CallFailed):
     """A tablet was asked for its replication, and is nobody's replica."""
 
 
+class Unanswered(CallFailed):
+    """Nobody answered in time: whether what was asked for is done, or is done yet, is not known."""
+
+
 class TabletCaller(Protocol):
     """Asks tablet managers."""
 
@@ -34,7 +38,7 @@ class VtctldCaller(Protocol):
         """Return what vtctld answers; raises CallFailed."""
 
 
-def failure(who: str, method: str, message: str) -> CallFailed:
-    """Return the error for an answer that was none."""
-    kind = NotReplicating if NOT_REPLICATING in message else CallFailed
+def failure(who: str, method: str, message: str, *, answered: bool = True) -> CallFailed:
+    """Return the error for an answer that was none, or for one that was a refusal."""
+    kind = NotReplicating if NOT_REPLICATING in message else CallFailed if answered else Unanswered
     return kind(f"{method} of {who}: {message}")

@@ -12,7 +12,9 @@ from hanse.vitess.tablets.asking import Questions
 from hanse.vitess.tablets.calling import CallFailed, TabletCaller
 from hanse.vitess.tablets.candidates import TabletPod, candidates, most_advanced
 from hanse.vitess.tablets.draining import DrainPass, DrainState, DrainTablet, plan_drains
+from hanse.vitess.tablets.promoting import Promotions, PromotionUnderWay
 from hanse.vitess.tablets.vtctld import Vtctld
+from hanse.vitess.topology.access import Topology
 from hanse.vitess.topology.picture import TopologyPicture
 from hanse.vitess.topology.steps import Told
 from hanse.vitess.topology.store import TopologyError
@@ -52,10 +54,11 @@ class Outcome:
 class DrainPasses:
     """Looks after the drains of shards of one Vitess."""
 
-    def __init__(self, tablets: TabletCaller, vtctld: Vtctld) -> None:
+    def __init__(self, topology: Topology, tablets: TabletCaller, vtctld: Vtctld) -> None:
         self._tablets = tablets
         self._questions = Questions(tablets)
         self._vtctld = vtctld
+        self._promotions = Promotions(topology, vtctld)
 
     async def look(
         self,
@@ -101,9 +104,12 @@ class DrainPasses:
             return Told("DrainBlocked", message), AGAIN_SECONDS
         try:
             if shard.external:
+                await self._promotions.require_none(shard.keyspace, shard.shard, chosen.alias)
                 await self._hand_over(picture, primary, chosen.alias)
             else:
-                await self._vtctld.planned_reparent(shard.keyspace, shard.shard, new=chosen.alias, expected=primary)
+                await self._promotions.reparent(shard.keyspace, shard.shard, new=chosen.alias, expected=primary)
+        except PromotionUnderWay as error:
+            return Told("NotReparentingPrimary", str(error)), AGAIN_SECONDS
         except CallFailed as error:
             message = f"{chosen.alias} did not take over from {primary}: {error}"
             return Told("PlannedReparentFailed", message), AGAIN_SECONDS

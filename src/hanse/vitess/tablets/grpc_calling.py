@@ -22,6 +22,8 @@ A = TypeVar("A", bound=Message)
 _LARGEST_MESSAGE = 64 * 1024 * 1024
 
 
+_UNANSWERED = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
 # So many connections are kept: tablets get another address each time that their pods are made anew.
 _MOST_CHANNELS = 1024
 
@@ -70,7 +72,8 @@ class GrpcCaller:
             # Not by gRPC, which says None of what it cannot read.
             return decode(method.answer, await call(question, timeout=timeout))
         except grpc.aio.AioRpcError as error:
-            raise failure(who, method.name, error.details() or error.code().name) from error
+            answered = error.code() not in _UNANSWERED
+            raise failure(who, method.name, error.details() or error.code().name, answered=answered) from error
         except ValueError as error:
             raise failure(who, method.name, f"its answer cannot be read: {error}") from error
         finally:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from hanse.api.vitess_records.topology import TabletAlias
 from hanse.api.vitess_records.vtctld import (
+    GET_BACKUPS,
     GET_WORKFLOWS,
     PLANNED_REPARENT_SHARD,
     TABLET_EXTERNALLY_REPARENTED,
+    BackupInfo,
     Duration,
+    GetBackupsRequest,
     GetWorkflowsRequest,
     PlannedReparentShardRequest,
     TabletExternallyReparentedRequest,
@@ -26,6 +29,8 @@ _TOLERABLE_LAG_SECONDS = 15
 # Waiting for the lock, for the replicas before and after, and some more: longer than all that vtctld waits for.
 _REPARENT_SECONDS = 120.0
 _READ_SECONDS = 10.0
+# Object stores are far away, and give what they hold page by page.
+_LIST_SECONDS = 60.0
 
 
 class Vtctld:
@@ -59,3 +64,8 @@ class Vtctld:
         question = GetWorkflowsRequest(keyspace, active_only=True)
         answer = await self._caller.ask_vtctld(self._address, GET_WORKFLOWS, question, _READ_SECONDS)
         return [each for each in answer.workflows if each.workflow_type == "Reshard"]
+
+    async def backups(self, keyspace: str, shard: str, most: int) -> tuple[BackupInfo, ...]:
+        """Return the newest backups of a shard in the place that this vtctld was given. Raises CallFailed."""
+        question = GetBackupsRequest(keyspace, shard, limit=most, detailed=True)
+        return (await self._caller.ask_vtctld(self._address, GET_BACKUPS, question, _LIST_SECONDS)).backups

@@ -90,6 +90,11 @@ def drain_token(keyspace: str, shard: str) -> str:
     return f"hanse/drains/{keyspace}/{shard}/Token"
 
 
+def promotion(keyspace: str, shard: str) -> str:
+    """Where it is said which tablet was asked to become the first primary of a shard; Hanse's own, too."""
+    return f"hanse/promotions/{keyspace}/{shard}/Promotion"
+
+
 def keyspace_directory(keyspace: str) -> str:
     """What is locked to change a keyspace."""
     return f"keyspaces/{keyspace}"

@@ -54,12 +54,13 @@ class Company(SmallVitess):
         self.asked.append(f"{method.name} {tablet.alias}")
         asked = self.tablets[tablet.alias]
         if not asked.mysql.up:
-            raise failure(f"tablet {tablet.alias}", method.name, "no answer in time")
+            raise failure(f"tablet {tablet.alias}", method.name, "no answer in time", answered=False)
         try:
             async with asyncio.timeout(timeout):
                 return await asked.answer(method.name, question)
         except (TabletRefuses, TimeoutError) as error:
-            raise failure(f"tablet {tablet.alias}", method.name, str(error) or "no answer in time") from error
+            said, answered = str(error) or "no answer in time", isinstance(error, TabletRefuses)
+            raise failure(f"tablet {tablet.alias}", method.name, said, answered=answered) from error
 
     async def ask_vtctld(self, address, method, question, timeout):
         """Do a planned reparent as vtctld does it, without all the care of the real one."""

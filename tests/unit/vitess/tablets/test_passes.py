@@ -69,7 +69,7 @@ async def with_primary(company, *, third=True):
     for alias in (A, B, C) if third else (A, B):
         await company.add(alias.cell, alias.uid)
     await company.vtctld.planned_reparent(KEYSPACE, SHARD, new=A, expected=None)
-    return Pods(*company.tablets), DrainPasses(company, company.vtctld)
+    return Pods(*company.tablets), DrainPasses(company.topology, company, company.vtctld)
 
 
 def test_a_drained_primary_is_replaced_by_the_replica_that_has_most_and_finished_afterwards():
