@@ -56,6 +56,8 @@ from hanse.vitess.topology.store import Stores, TopologyError
 # How soon is looked again while something is waited for, and while nothing is.
 _BUSY_SECONDS, _QUIET_SECONDS = 5.0, 30.0
 _TOPOLOGY_SECONDS = 5.0
+# Longer than a planned reparent may take, for which vtctld has 120 s.
+_ACT_SECONDS = 180.0
 
 Reach = Callable[[Obj, Topology], Tablets | None]
 
@@ -87,7 +89,8 @@ class FederatedVitess:
         self._members: dict[str, Client] = {}
         self._cache = Cache(host, VITESS_CLUSTERS)
         self._events = EventRecorder(host, "hanse")
-        self._controller: Controller[Key] = Controller("vitess", self._reconcile, host.runtime, workers=4)
+        # One for each Vitess: whoever waits for its lockserver or its vtctld keeps no other one waiting.
+        self._controller: Controller[Key] = Controller("vitess", self._reconcile, host.runtime, workers=None)
         registry.attach(self._serve)
         registry.subscribe(lambda _cluster: self._look_at_all())
         view.follow(VITESS_CLUSTERS, self._standing_changed)
@@ -138,7 +141,7 @@ class FederatedVitess:
             picture,
         )
         planned = next_plan(source, before, facts)
-        said = await self._act(source, before, glance, scene, planned)
+        said = await self._act_in_time(source, before, glance, scene, planned)
         told = Told(
             planned.plan,
             member_views(scene, planned.plan.members),
@@ -195,6 +198,16 @@ class FederatedVitess:
         return MemberSight(
             reachable, seen.copy, parts, trouble, surely_absent=reachable and seen.seen and seen.copy is None
         )
+
+    async def _act_in_time(
+        self, source: Obj, before: Plan | None, glance: _Glance, scene: Scene, planned: Planned
+    ) -> list[str]:
+        """Act, and tell instead of waiting for ever; what was begun is found as it is in the next pass."""
+        try:
+            async with asyncio.timeout(_ACT_SECONDS):
+                return await self._act(source, before, glance, scene, planned)
+        except TimeoutError:
+            return [f"topology, vtctld or tablets did not answer in {_ACT_SECONDS:g} s; what is left is tried again"]
 
     async def _act(
         self, source: Obj, before: Plan | None, glance: _Glance, scene: Scene, planned: Planned
