@@ -113,7 +113,7 @@ class _Crowd(VitessWorld):
         await self.close()
 
 
-def _controller(host, registry, view, _stores: Stores, _reach, *, world: _Crowd) -> FederatedVitess:  # type: ignore[no-untyped-def]
+def _controller(host, registry, view, _stores: Stores, _reach, *, world: _Crowd) -> FederatedVitess:
     return FederatedVitess(host, registry, view, world.lockservers, world.reach)
 
 
