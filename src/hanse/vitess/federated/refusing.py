@@ -13,6 +13,7 @@ from hanse.vitess.federated.initializers import candidates, initializer_pools, i
 from hanse.vitess.federated.leaving import is_moved
 from hanse.vitess.federated.plan import Plan
 from hanse.vitess.federated.quorum import Quorum, quorum_refusals, read_quorum
+from hanse.vitess.federated.reaching import INNER_ENDINGS, host_of
 from hanse.vitess.federated.reading import (
     FEDERATION_FIELD,
     Shard,
@@ -27,7 +28,6 @@ from hanse.vitess.operator.validation import cluster_problems
 from hanse.vitess.sizes import size_problem
 
 _GLOBAL = "spec.globalLockserver"
-_LOCAL_ENDINGS = (".svc", ".svc.cluster.local")
 # On a VitessCluster: the cluster whose etcd member somebody has removed from the lockserver, to have it elsewhere.
 REPLACE_ETCD_ANNOTATION = "hanse.dev/vitess-replace-etcd"
 
@@ -133,8 +133,8 @@ def _cell_lockserver(
 
 
 def _local(field: str, address: str | None) -> Iterator[Refusal]:
-    host = (address or "").rpartition(":")[0] if ":" in (address or "") else address or ""
-    if host.endswith(_LOCAL_ENDINGS):
+    host = host_of(address or "")
+    if host.endswith(INNER_ENDINGS):
         sentence = (
             f"{host} means something only in its own cluster; give a name that resolves in all of them, such as that "
             "of a federated Service"
