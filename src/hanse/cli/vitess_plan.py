@@ -20,6 +20,7 @@ from hanse.kube.manifest import Obj, annotations_of, dig, name_of, namespace_of
 from hanse.vitess.federated.plan import stored_plan
 from hanse.vitess.federated.planning import Facts, Planned, next_plan
 from hanse.vitess.federated.preflight import Finding, advice, facts_of, preflight
+from hanse.vitess.federated.reaching import unread_problem
 from hanse.vitess.federated.reading import shards_of
 from hanse.vitess.federated.sights import sites_of
 from hanse.vitess.federated.splitting import split
@@ -60,6 +61,8 @@ def command(file: Path, fleet: Path | None, output: str, **where: Any) -> None:
     members = planned.plan.members
     facts = {name_of(obj): facts_of(annotations_of(obj)) for obj in clusters if name_of(obj) in members}
     findings = [*preflight(source["spec"], facts), *advice(source["spec"], planned.plan.homes)]
+    if unread := unread_problem(source):
+        findings.append(Finding(("the federation",), unread, wrong=False))
     _print(source, planned, findings, output)
     if any(finding.wrong for finding in findings):
         raise Failure("the networks of these clusters do not allow it; see above")

@@ -38,29 +38,39 @@ class Controller(Generic[K]):
         reconcile: Callable[[K], Awaitable[float | None]],
         runtime: Runtime,
         *,
-        workers: int = 8,
+        workers: int | None = 8,
         owner: Callable[[K], Hashable] = lambda _key: None,
+        most_of_one: int | None = None,
     ) -> None:
+        """Without a number of `workers` as many work as there are keys, of one owner at most `most_of_one`.
+
+        That is for keys whose reconciliation may wait for others for long: no number would be enough.
+        """
         self.name = name
-        self.queue: WorkQueue[K] = WorkQueue(runtime, owner=owner)
+        self.queue: WorkQueue[K] = WorkQueue(runtime, owner=owner, most_of_one=most_of_one)
         self._reconcile = reconcile
         self._workers = workers
 
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as workers:
+            if self._workers is None:
+                while True:
+                    workers.create_task(self._take(await self.queue.get()))
             for _ in range(self._workers):
                 workers.create_task(self._work())
 
     async def _work(self) -> None:
         while True:
-            key = await self.queue.get()
-            try:
-                await self._attempt(key)
-            finally:
-                self.queue.done(key)
+            await self._take(await self.queue.get())
             # A reconciler that had nothing to wait for must not keep the loop to itself for the whole queue.
             await asyncio.sleep(0)
+
+    async def _take(self, key: K) -> None:
+        try:
+            await self._attempt(key)
+        finally:
+            self.queue.done(key)
 
     async def _attempt(self, key: K) -> None:
         try:

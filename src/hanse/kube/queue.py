@@ -1,13 +1,14 @@
 """A queue of keys to look at: each key once, one worker a key at a time, later, or after a growing pause.
 
 Three sets give all of it, as in client-go: what waits, what is being worked on, and what became dirty meanwhile.
-Keys carry an owner (a member cluster, say): owners take turns, so that a noisy one cannot starve a quiet one.
+Keys carry an owner (a member cluster, say): owners take turns, so that a noisy one cannot starve a quiet one, and at
+most so many keys of one are worked on at once where that is bounded.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -24,9 +25,19 @@ _GRAIN_SECONDS = 0.001
 class WorkQueue(Generic[K]):
     """Keys waiting for a worker."""
 
-    def __init__(self, runtime: Runtime, *, owner: Callable[[K], Hashable] = lambda _key: None) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        owner: Callable[[K], Hashable] = lambda _key: None,
+        most_of_one: int | None = None,
+    ) -> None:
+        """Bound by `most_of_one` how many keys of one owner are worked on at once."""
         self._runtime = runtime
         self._owner = owner
+        self._most_of_one = most_of_one
+        self._taken: dict[K, Hashable] = {}
+        self._busy: Counter[Hashable] = Counter()
         self._waiting: dict[Hashable, deque[K]] = {}
         self._turns: deque[Hashable] = deque()
         self._dirty: set[K] = set()
@@ -97,10 +108,13 @@ class WorkQueue(Generic[K]):
         owner = self._turns.popleft()
         keys = self._waiting[owner]
         key = keys.popleft()
-        if keys:
-            self._turns.append(owner)
-        else:
+        if self._most_of_one is not None:
+            self._taken[key] = owner
+            self._busy[owner] += 1
+        if not keys:
             del self._waiting[owner]
+        elif not self._is_bound(owner):
+            self._turns.append(owner)
         self._dirty.discard(key)
         self._working.add(key)
         return key
@@ -108,6 +122,7 @@ class WorkQueue(Generic[K]):
     def done(self, key: K) -> None:
         """Say that a key was looked at; if it became dirty meanwhile it waits again."""
         self._working.discard(key)
+        self._release(key)
         if key in self._dirty:
             self._enqueue(key)
         elif not self._dirty and not self._working:
@@ -124,12 +139,31 @@ class WorkQueue(Generic[K]):
     def _enqueue(self, key: K) -> None:
         owner = self._owner(key)
         keys = self._waiting.get(owner)
-        if keys is None:
-            self._waiting[owner] = deque((key,))
-            self._turns.append(owner)
-        else:
+        if keys is not None:
             keys.append(key)
+        else:
+            self._waiting[owner] = deque((key,))
+            if self._is_bound(owner):
+                return
+            self._turns.append(owner)
         self._wake_one()
+
+    def _is_bound(self, owner: Hashable) -> bool:
+        """Tell whether as many keys of an owner are worked on as may be; it has its next turn when one is done."""
+        return self._most_of_one is not None and self._busy[owner] >= self._most_of_one
+
+    def _release(self, key: K) -> None:
+        if key not in self._taken:
+            return
+        # As whose it was taken: that may have changed meanwhile.
+        owner = self._taken.pop(key)
+        waits = self._is_bound(owner) and owner in self._waiting
+        self._busy[owner] -= 1
+        if not self._busy[owner]:
+            del self._busy[owner]
+        if waits:
+            self._turns.append(owner)
+            self._wake_one()
 
     def _wake_one(self) -> None:
         while self._wakeup:

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from hanse.kube.controller import Controller
 from hanse.kube.queue import WorkQueue
 from hanse.kube.runtime import SeededRuntime
 
@@ -130,3 +131,53 @@ async def test_a_delay_that_is_a_rounding_error_still_lets_time_pass(queue):
     await take(queue)
 
     assert asyncio.get_running_loop().time() > start
+
+
+async def test_of_one_owner_no_more_are_worked_on_than_may_be_and_others_go_on():
+    queue = WorkQueue(SeededRuntime(), owner=lambda key: key[0], most_of_one=2)
+    for key in ("a1", "a2", "a3", "a4", "b1"):
+        queue.add(key)
+    taken = {await take(queue) for _ in range(3)}
+    assert taken == {"a1", "a2", "b1"}
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(queue.get(), 5)
+
+    queue.add("a1")
+    queue.done("b1")
+    queue.done("a1")
+    assert await take(queue) == "a3"
+    queue.done("a2")
+    queue.done("a3")
+    assert {await take(queue), await take(queue)} == {"a4", "a1"}
+    queue.done("a4")
+    queue.done("a1")
+    await asyncio.wait_for(queue.wait_idle(), 1)
+
+
+async def test_a_key_that_changes_hands_while_it_is_worked_on_is_counted_as_it_was_taken():
+    owners = {"x": "a", "y": "a"}
+    queue = WorkQueue(SeededRuntime(), owner=lambda key: owners[key], most_of_one=1)
+    queue.add("x")
+    queue.add("y")
+    assert await take(queue) == "x"
+    owners["x"] = "b"
+    queue.done("x")
+    assert await take(queue) == "y"
+
+
+async def test_without_a_number_of_workers_keys_that_hang_delay_nobody():
+    runtime, seen = SeededRuntime(), {}
+
+    async def reconcile(key):
+        await runtime.sleep(1000.0 if key < 50 else 1.0)
+        seen[key] = runtime.monotonic()
+
+    controller = Controller("any", reconcile, runtime, workers=None)
+    start = runtime.monotonic()
+    working = asyncio.create_task(controller.run())
+    for key in range(51):
+        controller.queue.add(key)
+    await runtime.sleep(2.0)
+    assert seen == {50: pytest.approx(start + 1.0)}
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)

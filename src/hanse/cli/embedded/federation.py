@@ -29,6 +29,8 @@ from hanse.cli.embedded.breaking import Keeper, play
 from hanse.cli.embedded.checking import run_checkers
 from hanse.cli.embedded.composite_doors import serve_composites_in
 from hanse.cli.embedded.folder import Folder, Record
+from hanse.cli.embedded.kept_lockservers import FILE as LOCKSERVER_FILE
+from hanse.cli.embedded.kept_lockservers import KeptLockservers
 from hanse.cli.embedded.kubeconfig import kubeconfig_for
 from hanse.cli.embedded.pod_doors import LOOPBACK, run_pod_doors
 from hanse.cli.embedded.resolving import simulated_resolver
@@ -143,7 +145,7 @@ class EmbeddedFederation:
         self._servers: list[Server] = []
         self._answering = asyncio.Event()
         self._doors_open = asyncio.Event()
-        self._vitess = SimulatedVitess(runtime)
+        self._vitess = SimulatedVitess(runtime, self._lockservers())
         self.members: dict[str, SimulatedMember] = {}
 
     async def run(self, started: Callable[[EmbeddedFederation], None], progress: Progress) -> None:
@@ -153,6 +155,13 @@ class EmbeddedFederation:
         finally:
             await asyncio.gather(*(server.api.close() for server in self._servers))
             self._folder.write(self._record.but(ready=False, pid=0))
+
+    def _lockservers(self) -> KeptLockservers:
+        if self._wishes.ephemeral:
+            return KeptLockservers(self._runtime)
+        kept = KeptLockservers(self._runtime, lambda content: self._folder.write_file(LOCKSERVER_FILE, content))
+        kept.load(self._folder.path)
+        return kept
 
     async def _run(self, started: Callable[[EmbeddedFederation], None], progress: Progress) -> None:
         progress("starting the federation's API server")
@@ -183,6 +192,7 @@ class EmbeddedFederation:
             await asyncio.gather(*map(serve_vitess_in, clients.values()))
             for name, member in self.members.items():
                 tasks.create_task(self._vitess.live(name, member.client, member.is_down))
+            tasks.create_task(self._vitess.orchestrate())
             tasks.create_task(run_pod_doors(host, clients, self._doors_open))
             tasks.create_task(self._clusters.run())
             await self._clusters.wait_synced()

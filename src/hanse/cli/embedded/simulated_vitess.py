@@ -17,6 +17,8 @@ from hanse.api.planetscale.values import LockserverParams, PoolType
 from hanse.api.vitess_records import tablet_manager as calls
 from hanse.api.vitess_records.topology import Tablet, TabletAlias, TabletType
 from hanse.api.vitess_records.vtctld import GetBackupsRequest, PlannedReparentShardRequest
+from hanse.cli.embedded.kept_lockservers import KeptLockservers
+from hanse.cli.embedded.simulated_orchestrator import Absences, heir
 from hanse.kube.cache import Cache
 from hanse.kube.client import Client
 from hanse.kube.manifest import Obj, dig, is_deleting, labels_of, namespace_of
@@ -31,9 +33,8 @@ from hanse.vitess.tablets.calling import failure
 from hanse.vitess.topology import paths
 from hanse.vitess.topology.access import Topology
 from hanse.vitess.topology.etcd import EtcdStores
-from hanse.vitess.topology.memory import MemoryLockserver
 from hanse.vitess.topology.registering import TopologyRegistry
-from hanse.vitess.topology.store import TopologyError, TopologyStore
+from hanse.vitess.topology.store import TopologyError, TopologyStore, Unreachable
 
 _LOOK_SECONDS = 1.0
 _LOCAL = ".svc"
@@ -44,7 +45,7 @@ _TABLETS = f"{COMPONENT_LABEL}=vttablet"
 class SimulatedStores:
     """The lockservers that one cluster reaches; those that only it can name are its own."""
 
-    def __init__(self, servers: dict[tuple[str, str], MemoryLockserver], member: str, runtime: Runtime) -> None:
+    def __init__(self, servers: KeptLockservers, member: str, runtime: Runtime) -> None:
         self._servers = servers
         self._member = member
         self._runtime = runtime
@@ -55,8 +56,10 @@ class SimulatedStores:
         host = address.rpartition(":")[0] or address
         if not host.endswith(_SIMULATED):
             return self._real.open(address, root)
+        if host.endswith(_LOCAL) and not self._member:
+            raise Unreachable(f"{host} means something only inside a cluster")
         key = (self._member if host.endswith(_LOCAL) else "", address)
-        return self._servers.setdefault(key, MemoryLockserver(self._runtime)).store(root)
+        return self._servers.at(key).store(root)
 
     async def close(self) -> None:
         """Close the connections to real lockservers."""
@@ -75,9 +78,11 @@ class _Known:
 class SimulatedVitess:
     """All tablets of an embedded federation, and those who ask them."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, servers: KeptLockservers | None = None) -> None:
+        """`servers` are the lockservers, which a federation that starts again has from before."""
         self._runtime = runtime
-        self._servers: dict[tuple[str, str], MemoryLockserver] = {}
+        self._servers = servers or KeptLockservers(runtime)
+        self._absences = Absences()
         self._stores: dict[str, SimulatedStores] = {}
         self._network = SimulatedNetwork()
         self._tablets: dict[tuple[str, TabletAlias], _Known] = {}
@@ -94,6 +99,42 @@ class SimulatedVitess:
             while True:
                 await self._runtime.sleep(_LOOK_SECONDS)
                 await self._look(member, [] if is_down() else list(cache.objects()))
+                self._servers.save()
+
+    async def orchestrate(self) -> None:
+        """Have primaries that are gone replaced, as the VTOrc of each shard would, until cancelled."""
+        while True:
+            await self._runtime.sleep(_LOOK_SECONDS)
+            shards = {
+                (known.vtctld, known.tablet.record.keyspace, known.tablet.record.shard)
+                for known in self._tablets.values()
+            }
+            for vtctld, keyspace, shard in sorted(shards):
+                try:
+                    await self._fail_over(self._family(vtctld, keyspace, shard))
+                except (TopologyError, RegistryOutOfReach, TabletRefuses):
+                    # The next look tries again.
+                    continue
+
+    def _family(self, vtctld: str, keyspace: str, shard: str) -> dict[TabletAlias, _Known]:
+        """Return the tablets of a shard by their aliases."""
+        return {
+            alias: known
+            for (_, alias), known in self._tablets.items()
+            if (known.tablet.record.keyspace, known.tablet.record.shard) == (keyspace, shard) and known.vtctld == vtctld
+        }
+
+    async def _fail_over(self, family: dict[TabletAlias, _Known]) -> None:
+        one = next(iter(family.values()))
+        record = await one.topology.find(paths.shard(one.tablet.record.keyspace, one.tablet.record.shard))
+        old = record.primary if record is not None else None
+        if old is None or old not in family:
+            return
+        if not self._absences.is_over(old, up=family[old].tablet.mysql.up, now=self._runtime.monotonic()):
+            return
+        new = heir({alias: known.tablet for alias, known in family.items()})
+        if new is not None:
+            await self._reparent(family, old, new)
 
     async def _look(self, member: str, pods: list[Obj]) -> None:
         running = {
@@ -163,12 +204,7 @@ class SimulatedVitess:
             return method.answer()
         if not isinstance(question, PlannedReparentShardRequest):
             raise failure("vtctld", method.name, "a simulated one can do no more than a planned reparent")
-        family = {
-            alias: known
-            for (_, alias), known in self._tablets.items()
-            if (known.tablet.record.keyspace, known.tablet.record.shard) == (question.keyspace, question.shard)
-            and known.vtctld == address
-        }
+        family = self._family(address, question.keyspace, question.shard)
         new = question.new_primary
         if new is None or new not in family or not family[new].tablet.mysql.up:
             raise failure("vtctld", method.name, f"{new} does not answer")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hanse.api.planetscale.kinds import VITESS_CLUSTERS
-from hanse.api.planetscale.values import LockserverParams
 from hanse.clusters.member import Member, PullMember
 from hanse.clusters.roster import Roster
 from hanse.kube.cache import Cache, Change
@@ -32,6 +31,7 @@ from hanse.vitess.federated.plan import Plan, spec_digest, stored_plan
 from hanse.vitess.federated.planning import Facts, Planned, next_plan
 from hanse.vitess.federated.pruning import judge
 from hanse.vitess.federated.quorum import read_quorum
+from hanse.vitess.federated.reaching import silent_notes, unread_problem, unread_sentence
 from hanse.vitess.federated.reading import CLUSTER_FIELD, FEDERATION_FIELD, REGION_FIELD, ShardId, all_shards, cells_of
 from hanse.vitess.federated.reparenting import Replication, Tablets
 from hanse.vitess.federated.requests import REPARENT_ANNOTATION, reparent_text, requests_of
@@ -56,6 +56,8 @@ from hanse.vitess.topology.store import Stores, TopologyError
 # How soon is looked again while something is waited for, and while nothing is.
 _BUSY_SECONDS, _QUIET_SECONDS = 5.0, 30.0
 _TOPOLOGY_SECONDS = 5.0
+# Longer than a planned reparent may take, for which vtctld has 120 s.
+_ACT_SECONDS = 180.0
 
 Reach = Callable[[Obj, Topology], Tablets | None]
 
@@ -87,7 +89,8 @@ class FederatedVitess:
         self._members: dict[str, Client] = {}
         self._cache = Cache(host, VITESS_CLUSTERS)
         self._events = EventRecorder(host, "hanse")
-        self._controller: Controller[Key] = Controller("vitess", self._reconcile, host.runtime, workers=4)
+        # One for each Vitess: whoever waits for its lockserver or its vtctld keeps no other one waiting.
+        self._controller: Controller[Key] = Controller("vitess", self._reconcile, host.runtime, workers=None)
         registry.attach(self._serve)
         registry.subscribe(lambda _cluster: self._look_at_all())
         view.follow(VITESS_CLUSTERS, self._standing_changed)
@@ -138,14 +141,14 @@ class FederatedVitess:
             picture,
         )
         planned = next_plan(source, before, facts)
-        said = await self._act(source, before, glance, scene, planned)
+        said = await self._act_in_time(source, before, glance, scene, planned)
         told = Told(
             planned.plan,
             member_views(scene, planned.plan.members),
             picture,
             glance.why,
             planned.refusals,
-            (*planned.notes, *said),
+            (*planned.notes, *said, *(silent_notes(source, glance.read.silent) if glance.read is not None else ())),
         )
         status = merged_status(source, told, timestamp(self._host.runtime.now()))
         if status != source.get("status"):
@@ -164,15 +167,15 @@ class FederatedVitess:
         """Read topology; of what does not answer in time nothing is known."""
         address = lockserver_of(source, read_quorum(source.get("spec") or {}))
         if address is None:
-            return _Glance(why="the global lockserver is one cluster's own, which only that cluster reaches")
+            return _Glance(why=unread_problem(source))
         topology = Topology(self._stores, address)
         try:
             async with asyncio.timeout(_TOPOLOGY_SECONDS):
                 return _Glance(topology, await read_picture(topology))
         except TimeoutError:
-            return _Glance(why=f"the lockserver {_named(address)} does not answer")
+            return _Glance(why=unread_sentence(source, address, "it does not answer"))
         except TopologyError as error:
-            return _Glance(why=f"the lockserver {_named(address)} cannot be read: {error}")
+            return _Glance(why=unread_sentence(source, address, str(error)))
 
     async def _scene(self, source: Obj, plan: Plan) -> Scene:
         names = plan.members
@@ -195,6 +198,16 @@ class FederatedVitess:
         return MemberSight(
             reachable, seen.copy, parts, trouble, surely_absent=reachable and seen.seen and seen.copy is None
         )
+
+    async def _act_in_time(
+        self, source: Obj, before: Plan | None, glance: _Glance, scene: Scene, planned: Planned
+    ) -> list[str]:
+        """Act, and tell instead of waiting for ever; what was begun is found as it is in the next pass."""
+        try:
+            async with asyncio.timeout(_ACT_SECONDS):
+                return await self._act(source, before, glance, scene, planned)
+        except TimeoutError:
+            return [f"topology, vtctld or tablets did not answer in {_ACT_SECONDS:g} s; what is left is tried again"]
 
     async def _act(
         self, source: Obj, before: Plan | None, glance: _Glance, scene: Scene, planned: Planned
@@ -261,7 +274,3 @@ def _said_before(source: Obj, status: Obj) -> bool:
         return next((str(each["message"]) for each in conditions or () if each["type"] == "Accepted"), "")
 
     return message(dig(source, "status", "conditions")) == message(status["conditions"])
-
-
-def _named(address: LockserverParams) -> str:
-    return f"{address.address}{address.root}"

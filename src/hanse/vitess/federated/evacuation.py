@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hanse.vitess.federated.reading import ShardId
-from hanse.vitess.federated.tokens import Reparent, TabletSight, best_candidate
+from hanse.vitess.federated.tokens import (
+    AVAILABLE_SECONDS,
+    LARGEST_LAG_SECONDS,
+    Reparent,
+    TabletSight,
+    best_candidate,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,8 @@ def evacuate(member: str, shards: Sequence[ShardSight], *, preferred_cells: Sequ
         if not shard.primary:
             blocked.append(f"{shard.id} has no primary; repair it first")
         elif leads and found is None:
-            blocked.append(f"{shard.id}: no tablet of another cluster can become primary in place of {shard.primary}")
+            why = _hindrance(shard, member)
+            blocked.append(f"{shard.id}: nobody in another cluster can take over from {shard.primary} yet: {why}")
         elif leads and found is not None:
             reparents[shard.id] = Reparent(shard.primary, found.alias, found.member)
         elif found is None and not _leads_elsewhere(shard, member):
@@ -55,6 +62,21 @@ def evacuate(member: str, shards: Sequence[ShardSight], *, preferred_cells: Sequ
     if reparents:
         drains = []
     return Evacuation(reparents, tuple(sorted(drains)), tuple(blocked))
+
+
+def _hindrance(shard: ShardSight, member: str) -> str:
+    """Say what keeps the tablet of another cluster that is nearest to it from being the primary."""
+    others = [each for each in shard.tablets if each.member != member and each.type == "REPLICA"]
+    if not others:
+        return "no other cluster has a replica of it"
+    nearest = max(others, key=lambda each: (not each.drain, each.ready_for, each.alias))
+    if nearest.drain or nearest.finished:
+        return f"{nearest.alias} is drained itself"
+    if not nearest.available:
+        return f"{nearest.alias} has to be available for {AVAILABLE_SECONDS:g} s first"
+    if nearest.lag is None:
+        return f"{nearest.alias} does not tell how far behind it is"
+    return f"{nearest.alias} is more than {LARGEST_LAG_SECONDS:g} s behind"
 
 
 def _leads_elsewhere(shard: ShardSight, member: str) -> bool:

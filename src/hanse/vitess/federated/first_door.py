@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from hanse.api.names import ADOPT_ANNOTATION
 from hanse.api.vitess.kinds import VITESS_CLUSTERS
-from hanse.kube.conditions import condition, is_true, merge_conditions
+from hanse.kube.conditions import condition, find_condition, is_true, merge_conditions
 from hanse.kube.manifest import Obj, annotations_of, dig, key_of, uid_of
 from hanse.kube.resources import Resource
-from hanse.placement.ask import ClusterTerm, Duplicated, Override, Placement
+from hanse.placement.ask import ClusterTerm, Duplicated, Override, Placement, Rollout
 from hanse.propagation.door import Farewell
 from hanse.propagation.intent import Intent, Problem
 from hanse.propagation.report import Report
+from hanse.propagation.wellness import Ailment, unseen_change
 from hanse.vitess.federated.door import EVERY_TAINT, NEVER, VitessDoor
 from hanse.vitess.federated.first_splitting import first_homes, first_refusals, split_first
 from hanse.vitess.federated.reading import cell_names
@@ -58,12 +59,15 @@ class FirstVitessDoor(VitessDoor):
                 tolerations=EVERY_TAINT,
                 division=Duplicated(),
                 failover=NEVER,
+                # Shards have tablets in several members, whose operators know nothing of each other.
+                rollout=Rollout(max_clusters=1),
             ),
             overrides=tuple(
                 Override(ClusterTerm(names=(member,)), ({"op": "replace", "path": "", "value": part},))
                 for member, part in parts[1:]
             ),
             sources=("each of its cells is in one cluster",),
+            health=first_ailment,
             adopt=annotations_of(source).get(ADOPT_ANNOTATION) == "true",
             nowhere=True,
             apart=True,
@@ -78,6 +82,8 @@ class FirstVitessDoor(VitessDoor):
         missing = sorted(set(cell_names(source["spec"])) - {_cell(source, name) for name in ready})
         whole = not missing and all(is_true(dig(copy, "status", "conditions"), "Ready") for copy in live)
         why = report.missing or (f"cells {', '.join(missing)} are not ready" if missing else "a member is not ready")
+        if lost := sorted(row.cluster for row in report.rows if not row.live):
+            why = f"{', '.join(lost)} cannot be reached, and what runs there goes on by itself; {why}"
         state = condition("Ready", whole, "CellsReady" if whole else "CellsNotReady", "" if whole else why)
         return _with_status(source, {"cells": cells, "readyCells": ready}, state, now)
 
@@ -85,6 +91,17 @@ class FirstVitessDoor(VitessDoor):
         """Say in the object why nothing can be made of it; where its cells are stays what it was."""
         state = condition("Ready", False, problem.reason, f"{problem.message}; members keep what they have")
         return _with_status(source, {}, state, now, keep=True)
+
+
+def first_ailment(copy: Obj) -> Ailment | None:
+    """Say what a member's VitessCluster lacks until the next member may change; None where it is rolled out."""
+    if unseen := unseen_change(copy):
+        return unseen
+    for kind in ("Updated", "Ready"):
+        found = find_condition(dig(copy, "status", "conditions"), kind) or {}
+        if found.get("status") != "True":
+            return Ailment(str(found.get("message") or f"it is not {kind.lower()} yet"))
+    return None
 
 
 def _with_status(source: Obj, told: Obj, state: Obj, now: str, *, keep: bool = False) -> Obj:

@@ -13,6 +13,7 @@ from itertools import combinations
 
 from hanse.kube.manifest import Obj, dig
 from hanse.vitess.federated.quorum import read_quorum
+from hanse.vitess.federated.reaching import host_of
 from hanse.vitess.federated.reading import all_shards, cells_of, keyspaces_of
 
 # On a Cluster: the networks of its pods, and the clusters whose pods its own reach ("*" for all), by commas.
@@ -59,8 +60,7 @@ def preflight(spec: Obj, facts: Mapping[str, NetworkFacts]) -> list[Finding]:
         return []
     found = list(_overlaps(facts))
     found += _routes(facts)
-    for address in lockserver_addresses(spec):
-        found += _names(address, facts)
+    found += _names(lockserver_addresses(spec), facts)
     return found
 
 
@@ -70,17 +70,20 @@ def advice(spec: Obj, homes: Mapping[str, str]) -> list[Finding]:
     Without backups a shard's first primary is chosen when the tablets of every cluster are up; and writes that have to
     be acknowledged in another cell wait for ever where there is none.
     """
-    found = []
+    found, waiting = [], dict[tuple[str, ...], list[str]]()
     backups = bool(dig(spec, "backup", "locations"))
     for shard in all_shards(spec):
         cells = [pool.cell for pool in shard.pools if pool.eligible and pool.replicas > 0]
         members = tuple(sorted({homes[cell] for cell in cells if cell in homes}))
         if not backups and len(members) > 1:
-            sentence = f"{shard.id} begins when the tablets of all of them are up; with spec.backup it need not wait"
-            found.append(Finding(members, sentence, wrong=False))
+            waiting.setdefault(members, []).append(str(shard.id))
         if len(set(cells)) == 1 and _durability(spec, shard.id.keyspace).startswith("cross_cell"):
             sentence = f"{shard.id} has replicas in {cells[0]} alone, and cross_cell asks for one in another cell"
             found.append(Finding(members, sentence, wrong=False))
+    for members, shards in waiting.items():
+        more = f" and {len(shards) - 1} more shards begin" if len(shards) > 1 else " begins"
+        sentence = f"{shards[0]}{more} when the tablets of all of them are up; with spec.backup none needs to wait"
+        found.append(Finding(members, sentence, wrong=False))
     return found
 
 
@@ -96,16 +99,17 @@ def lockserver_addresses(spec: Obj) -> tuple[str, ...]:
     for cell in cells_of(spec):
         external = dig(cell, "lockserver", "external", "address")
         addresses.append(dig(cell, "lockserver", "cellInfoAddress") or external)
-    hosts = (_host(part) for address in addresses if address for part in str(address).split(","))
+    hosts = (host_of(part) for address in addresses if address for part in str(address).split(","))
     return tuple(dict.fromkeys(host for host in hosts if host))
 
 
 def _overlaps(facts: Mapping[str, NetworkFacts]) -> Iterator[Finding]:
     read: dict[str, list[ipaddress.IPv4Network | ipaddress.IPv6Network]] = {}
+    if unknown := tuple(cluster for cluster, known in sorted(facts.items()) if known.networks is None):
+        sentence = f"the pod networks there are not known; give them in the annotation {POD_NETWORKS_ANNOTATION}"
+        yield Finding(unknown, sentence, wrong=False)
     for cluster, known in sorted(facts.items()):
         if known.networks is None:
-            sentence = f"its pod networks are not known; give them in the annotation {POD_NETWORKS_ANNOTATION}"
-            yield Finding((cluster,), sentence, wrong=False)
             continue
         for text in known.networks:
             try:
@@ -122,10 +126,11 @@ def _overlaps(facts: Mapping[str, NetworkFacts]) -> Iterator[Finding]:
 
 
 def _routes(facts: Mapping[str, NetworkFacts]) -> Iterator[Finding]:
+    if unknown := tuple(cluster for cluster, known in sorted(facts.items()) if known.reaches is None):
+        sentence = f"whose pods are reached from there is not known; say it in the annotation {REACHES_ANNOTATION}"
+        yield Finding(unknown, sentence, wrong=False)
     for cluster, known in sorted(facts.items()):
         if known.reaches is None:
-            sentence = f"whose pods it reaches is not known; say it in the annotation {REACHES_ANNOTATION}"
-            yield Finding((cluster,), sentence, wrong=False)
             continue
         missing = sorted(other for other in facts if other != cluster and not {"*", other} & set(known.reaches))
         if missing:
@@ -133,16 +138,21 @@ def _routes(facts: Mapping[str, NetworkFacts]) -> Iterator[Finding]:
             yield Finding((cluster, *missing), sentence)
 
 
-def _names(host: str, facts: Mapping[str, NetworkFacts]) -> Iterator[Finding]:
-    if _is_address(host):
-        return
-    for cluster, known in sorted(facts.items()):
-        if known.resolves is None:
-            sentence = f"whether its pods resolve {host} is not known; list the domain in {RESOLVES_ANNOTATION}"
-            yield Finding((cluster,), sentence, wrong=False)
-        elif not any(host == domain or host.endswith(f".{domain}") for domain in known.resolves):
-            sentence = f"its pods do not resolve {host}; give its DNS the federation's domain, or use another name"
-            yield Finding((cluster,), sentence)
+def _names(hosts: Sequence[str], facts: Mapping[str, NetworkFacts]) -> Iterator[Finding]:
+    named = [host for host in hosts if not _is_address(host)]
+    unknown = [cluster for cluster, known in sorted(facts.items()) if known.resolves is None]
+    if named and unknown:
+        more = f" and {len(named) - 1} more names" if len(named) > 1 else ""
+        sentence = (
+            f"whether pods there resolve {named[0]}{more} is not known; list the domains in {RESOLVES_ANNOTATION}"
+        )
+        yield Finding(tuple(unknown), sentence, wrong=False)
+    for host in named:
+        for cluster, known in sorted(facts.items()):
+            domains = known.resolves
+            if domains is not None and not any(host == domain or host.endswith(f".{domain}") for domain in domains):
+                sentence = f"its pods do not resolve {host}; give its DNS the federation's domain, or use another name"
+                yield Finding((cluster,), sentence)
 
 
 def federated_address(service: str, namespace: str, federation: str, domain: str, port: int = 2379) -> str:
@@ -153,11 +163,6 @@ def federated_address(service: str, namespace: str, federation: str, domain: str
 def is_ready(findings: Sequence[Finding]) -> bool:
     """Tell whether nothing that was found stops it."""
     return not any(finding.wrong for finding in findings)
-
-
-def _host(address: str) -> str:
-    bare = address.partition("://")[2] or address
-    return bare.rpartition(":")[0] if ":" in bare else bare
 
 
 def _is_address(host: str) -> bool:

@@ -13,6 +13,7 @@ from hanse.vitess.federated.initializers import candidates, initializer_pools, i
 from hanse.vitess.federated.leaving import is_moved
 from hanse.vitess.federated.plan import Plan
 from hanse.vitess.federated.quorum import Quorum, quorum_refusals, read_quorum
+from hanse.vitess.federated.reaching import INNER_ENDINGS, host_of
 from hanse.vitess.federated.reading import (
     FEDERATION_FIELD,
     Shard,
@@ -23,12 +24,10 @@ from hanse.vitess.federated.reading import (
     shards_of,
 )
 from hanse.vitess.federated.refusal import Refusal
-from hanse.vitess.identity import duplicate_uids
-from hanse.vitess.operator.partitions import partitioning_problems
+from hanse.vitess.operator.validation import cluster_problems
 from hanse.vitess.sizes import size_problem
 
 _GLOBAL = "spec.globalLockserver"
-_LOCAL_ENDINGS = (".svc", ".svc.cluster.local")
 # On a VitessCluster: the cluster whose etcd member somebody has removed from the lockserver, to have it elsewhere.
 REPLACE_ETCD_ANNOTATION = "hanse.dev/vitess-replace-etcd"
 
@@ -41,16 +40,16 @@ def refusals(source: Obj, sites: Sequence[Site], before: Plan | None = None) -> 
     if undivided := division_refusals(spec):
         return undivided
     homes, found = find_homes(spec, sites, known.homes)
-    found += _partitionings(spec)
     shards = all_shards(spec)
     replacing = dig(source, "metadata", "annotations", default={}).get(REPLACE_ETCD_ANNOTATION, "")
     found += _moved(spec, homes, known)
-    found += _pools(shards, cell_names(spec))
-    found += _duplicates(shards)
     quorum = read_quorum(spec)
     registered = [site.name for site in sites]
     found += quorum_refusals(quorum, known.quorum, registered, replacing=[replacing] if replacing else ())
     found += _lockservers(spec, quorum, across=len(set(homes.values())) > 1)
+    # Which of several cells of one name is too many was said with its place.
+    told = {refusal.field for refusal in found} | {"spec.cells" for refusal in found if refusal.field.endswith(".name")}
+    found += [refusal for refusal in _operator_refusals(spec) if refusal.field not in told]
     if not found:
         found += initializer_refusals(spec, homes)
         found += _locations(spec, shards, homes, known)
@@ -70,12 +69,11 @@ def division_refusals(spec: Obj) -> list[Refusal]:
     return found
 
 
-def _partitionings(spec: Obj) -> Iterator[Refusal]:
-    """Say which keyspaces are not divided into every key exactly once, which each operator would refuse for itself."""
-    for place, keyspace in enumerate(keyspaces_of(spec)):
-        for problem in partitioning_problems(keyspace):
-            field, _, sentence = problem.partition(": ")
-            yield Refusal(f"spec.keyspaces[{place}].{field}", sentence)
+def _operator_refusals(spec: Obj) -> Iterator[Refusal]:
+    """Say what the operator of each member would refuse for itself: then some would change, and others would not."""
+    for problem in cluster_problems(spec):
+        field, _, sentence = problem.partition(": ")
+        yield Refusal(f"spec.{field}", sentence)
 
 
 def _moved(spec: Obj, homes: Mapping[str, str], known: Plan) -> Iterator[Refusal]:
@@ -87,21 +85,6 @@ def _moved(spec: Obj, homes: Mapping[str, str], known: Plan) -> Iterator[Refusal
                 "until it is gone there, and add it again"
             )
             yield Refusal(f"spec.cells[{place}].cluster", sentence)
-
-
-def _pools(shards: Sequence[Shard], cells: Sequence[str]) -> Iterator[Refusal]:
-    for pool in dict.fromkeys(pool for shard in shards for pool in shard.pools):
-        if pool.cell not in cells:
-            sentence = f"no cell {pool.cell!r} is listed in spec.cells; add it there, or name another"
-            yield Refusal(f"{pool.path}.cell", sentence)
-
-
-def _duplicates(shards: Sequence[Shard]) -> Iterator[Refusal]:
-    identities = [identity for shard in shards for identity in shard.identities()]
-    for uid, those in duplicate_uids(identities).items():
-        names = " and ".join(f"{each.keyspace}/{each.shard} in {each.cell}" for each in those)
-        sentence = f"tablets of {names} would both have the uid {uid}; rename one of the cells or keyspaces"
-        yield Refusal("spec.keyspaces", sentence)
 
 
 def _lockservers(spec: Obj, quorum: Quorum | None, *, across: bool) -> Iterator[Refusal]:
@@ -150,8 +133,8 @@ def _cell_lockserver(
 
 
 def _local(field: str, address: str | None) -> Iterator[Refusal]:
-    host = (address or "").rpartition(":")[0] if ":" in (address or "") else address or ""
-    if host.endswith(_LOCAL_ENDINGS):
+    host = host_of(address or "")
+    if host.endswith(INNER_ENDINGS):
         sentence = (
             f"{host} means something only in its own cluster; give a name that resolves in all of them, such as that "
             "of a federated Service"

@@ -89,7 +89,7 @@ def merged_status(source: Obj, told: Told, now: str) -> Obj:
         "plan": plan_manifest(told.plan),
         "shards": shards,
         "members": {name: _member(name, view, told.plan) for name, view in sorted(told.members.items())},
-        "notes": list(told.notes),
+        "notes": [*told.notes, *_lost_primaries(told, shards)],
     }
     status = {
         "observedGeneration": generation,
@@ -156,6 +156,16 @@ def _ready(told: Told, shards: Obj, generation: int) -> Obj:
     if headless:
         return condition("Ready", False, "NoPrimary", f"{_some(headless)}: no primary yet", generation=generation)
     return condition("Ready", True, "MembersReady", generation=generation)
+
+
+def _lost_primaries(told: Told, shards: Obj) -> list[str]:
+    lost = {name for name, view in told.members.items() if not view.reachable}
+    return [
+        f"{name}: its primary {state['primary']} is in {state['member']}, which cannot be reached; VTOrc in another "
+        "cluster replaces it where the shard's durability allows that"
+        for name, state in shards.items()
+        if state.get("member") in lost
+    ]
 
 
 def _member(name: str, view: MemberView, plan: Plan) -> Obj:

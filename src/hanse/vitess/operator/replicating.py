@@ -53,6 +53,8 @@ from hanse.vitess.topology.store import TopologyError
 
 _RESYNC_SECONDS = 30.0
 _AGAIN_SECONDS = 5.0
+# Of one Vitess; whoever waits for its vtctld or its tablets waits for nobody else's.
+_SHARDS_AT_ONCE = 8
 
 
 class Caller(TabletCaller, VtctldCaller, Protocol):
@@ -79,7 +81,14 @@ class Replicating:
         self._member = member
         self._kept: dict[str, Kept] = {}
         runtime = place.client.runtime
-        self._loop: Controller[Key] = Controller("vitessshardreplication", self._reconcile, runtime)
+        self._loop: Controller[Key] = Controller(
+            "vitessshardreplication",
+            self._reconcile,
+            runtime,
+            workers=None,
+            owner=self._vitess,
+            most_of_one=_SHARDS_AT_ONCE,
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -92,6 +101,11 @@ class Replicating:
 
     def _add(self, key: Key) -> None:
         self._loop.queue.add(key)
+
+    def _vitess(self, key: Key) -> Key:
+        """Return the Vitess that a shard is of: one whose vtctld hangs keeps only its own shards waiting."""
+        shard = self._kept[VITESS_SHARDS.kind].cache.get(key)
+        return Key(key.namespace, labels_of(shard).get(CLUSTER_LABEL, "") if shard is not None else "")
 
     def _pod_changed(self, change: Change) -> None:
         owner = controller_of(change.new or change.old or {"metadata": {}})

@@ -52,6 +52,10 @@ class MemoryLockserver:
                 self.end(lease)
         return self._files
 
+    def lasting(self) -> dict[str, bytes]:
+        """Return what outlives those who wrote it: all but what has a lease."""
+        return {path: file.data for path, file in self.files().items() if not file.lease}
+
     def write(self, path: str, data: bytes, lease: int = 0) -> int:
         """Store a file and return its revision."""
         self._revision += 1

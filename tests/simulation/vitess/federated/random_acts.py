@@ -121,7 +121,7 @@ async def toggle_a_keyspace(world: RandomVitess) -> str:
         await world.edit({"keyspaces": orders})
         return "keyspace audit is removed"
     cells = [cell for cell in HOMES if world.chance.happens(0.7)] or ["useast1a"]
-    pools = [{"cell": cell, "type": "replica", "replicas": 1} for cell in cells]
+    pools = [{"cell": cell, "type": "replica", "replicas": 1, "mysqld": {}} for cell in cells]
     await world.edit({"keyspaces": [*orders, keyspace("audit", pools)]})
     return f"keyspace audit is added in {', '.join(cells)}"
 

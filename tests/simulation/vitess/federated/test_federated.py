@@ -28,8 +28,8 @@ async def _up(world: VitessWorld, source: Obj | None = None) -> None:
 def _two() -> Obj:
     source = shop()
     audit = [
-        {"cell": "useast1a", "type": "replica", "replicas": 1},
-        {"cell": "uswest2a", "type": "replica", "replicas": 1},
+        {"cell": "useast1a", "type": "replica", "replicas": 1, "mysqld": {}},
+        {"cell": "uswest2a", "type": "replica", "replicas": 1, "mysqld": {}},
     ]
     source["spec"]["keyspaces"].append(keyspace("audit", audit))
     return source

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from hanse.vitess.federated.evacuation import ShardSight, evacuate
 from hanse.vitess.federated.reading import ShardId
 from hanse.vitess.federated.tokens import Reparent, TabletSight
@@ -39,7 +41,7 @@ def test_a_primary_that_nobody_can_replace_stays():
     alone = _shard(_LEFT, "e-1", _tablet("e-1", "east", "PRIMARY"), _tablet("w-1", "west", "RDONLY"))
     found = evacuate("east", [alone])
     assert (found.reparents, found.drains) == ({}, ())
-    assert "no tablet of another cluster can become primary in place of e-1" in found.blocked[0]
+    assert "nobody in another cluster can take over from e-1 yet" in found.blocked[0]
 
 
 def test_replicas_stay_while_the_primary_elsewhere_is_not_well():
@@ -58,3 +60,18 @@ def test_it_is_done_when_nothing_is_there():
     assert evacuate("south", [_A, _B]).done
     drained = _shard(_LEFT, "w-1", replace(_tablet("e-1", "east"), drain=True), _tablet("w-1", "west", "PRIMARY"))
     assert evacuate("east", [drained]).done
+
+
+@pytest.mark.parametrize(
+    ("heir", "why"),
+    [
+        (replace(_tablet("w-1", "west"), ready_for=12), "w-1 has to be available for 30 s first"),
+        (replace(_tablet("w-1", "west"), lag=None), "w-1 does not tell how far behind it is"),
+        (replace(_tablet("w-1", "west"), lag=16), "w-1 is more than 15 s behind"),
+        (replace(_tablet("w-1", "west"), drain=True), "w-1 is drained itself"),
+        (_tablet("w-1", "west", "RDONLY"), "no other cluster has a replica of it"),
+    ],
+)
+def test_what_keeps_the_nearest_tablet_from_taking_over_is_said(heir: TabletSight, why: str):
+    found = evacuate("east", [_shard(_LEFT, "e-1", _tablet("e-1", "east", "PRIMARY"), heir)])
+    assert found.blocked == (f"orders/-80: nobody in another cluster can take over from e-1 yet: {why}",)

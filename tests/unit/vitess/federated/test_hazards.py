@@ -67,7 +67,7 @@ def test_4_a_cell_that_does_not_answer_stops_pruning_and_moves_no_beginning():
 
 def test_5_a_shard_over_clusters_without_backups_is_told_what_it_waits_for():
     source, homes = shop(), plan_of(shop()).homes
-    assert "begins when the tablets of all of them are up" in str(advice(source["spec"], homes)[0])
+    assert "begin when the tablets of all of them are up" in str(advice(source["spec"], homes)[0])
     source["spec"]["backup"] = {"locations": [{"volume": {}}]}
     assert advice(source["spec"], homes) == []
 

@@ -143,7 +143,7 @@ _CASES: list[tuple[Callable[[Obj], None], str, str]] = [
     (
         _pool_elsewhere,
         "spec.keyspaces[1].partitionings[0].equal.shardTemplate.tabletPools[0].cell",
-        "no cell 'mars1a' is listed",
+        "there is no cell 'mars1a' in spec.cells",
     ),
     (
         _no_eligible_pool,
@@ -186,6 +186,61 @@ def test_it_is_refused_in_a_sentence_that_names_the_field(spoil: Callable[[Obj],
     assert found.plan == before, "what is refused changes nothing"
 
 
+_POOLS = "spec.keyspaces[0].partitionings[0].equal.shardTemplate"
+
+
+@pytest.mark.parametrize(
+    ("pools", "field", "sentence"),
+    [
+        ([pool("useast1a", externalDatastore={})], "tabletPools[0]", "give either mysqld or externalDatastore"),
+        ([pool("useast1a", mysqld=None)], "tabletPools[0]", "give either mysqld or externalDatastore"),
+        ([pool("useast1a"), pool("useast1a")], "tabletPools", "2 pools have type replica, cell useast1a"),
+        ([pool("useast1a", "master")], "tabletPools[0].type", "must be one of replica"),
+        ([pool("useast1a"), pool("uswest2a", replicas=-1)], "tabletPools[1].replicas", "must be 0 or more"),
+        ([pool("useast1a", backupLocationName="far")], "tabletPools[0].backupLocationName", "there is no 'far'"),
+    ],
+)
+def test_pools_that_only_members_operators_would_refuse_are_refused_before_any_of_them_changes(pools, field, sentence):
+    before, source = plan_of(shop()), shop(keyspaces=[keyspace("orders", pools)])
+    found = planned(source, before)
+    assert [each.field for each in found.refusals] == [f"{_POOLS}.{field}"]
+    assert sentence in found.refusals[0].message
+    assert found.plan == before
+
+
+def _template(spec: Obj) -> Obj:
+    found: Obj = spec["keyspaces"][0]["partitionings"][0]["equal"]["shardTemplate"]
+    return found
+
+
+@pytest.mark.parametrize("script", [None, {}, {"name": "init"}, {"key": "init.sql"}])
+def test_a_database_without_an_init_script_is_refused(script):
+    before, source = plan_of(shop()), shop()
+    _template(source["spec"])["databaseInitScriptSecret"] = script
+    found = planned(source, before)
+    assert list(map(str, found.refusals)) == [
+        f"{_POOLS}.databaseInitScriptSecret: give the name and the key of the Secret that sets up a new database"
+    ]
+    assert found.plan == before
+
+
+@pytest.mark.parametrize(
+    ("spoil", "field"),
+    [
+        (lambda spec: spec["cells"].append(cell("us-east", "east")), "spec.cells[6].name"),
+        (lambda spec: spec["keyspaces"].append(keyspace("a.b", [pool("useast1a")])), "spec.keyspaces[1].name"),
+        (
+            lambda spec: _template(spec).update(replication={"initializeMaster": True, "initializePrimary": False}),
+            f"{_POOLS}.replication",
+        ),
+    ],
+)
+def test_names_and_spellings_that_an_operator_refuses_are_refused_at_the_top(spoil, field):
+    source = shop()
+    spoil(source["spec"])
+    assert [each.field for each in planned(source, plan_of(shop())).refusals] == [field]
+
+
 def test_a_new_cell_without_a_cluster_is_refused():
     source = shop()
     del source["spec"]["cells"][0]["cluster"]
@@ -212,7 +267,7 @@ def test_two_tablets_of_one_uid_are_refused():
     )
     found = refusals(source, SITES)
     assert [each.field for each in found] == ["spec.keyspaces"]
-    assert "would both have the uid 4154650548" in found[0].message
+    assert "would both be tablet 4154650548" in found[0].message
 
 
 def test_a_cell_that_is_in_one_cluster_is_not_moved_to_another():

@@ -137,3 +137,12 @@ def test_a_specification_that_divides_nothing_is_told_as_well(wrong: Obj):
     assert accepted is not None
     assert accepted["status"] == "False"
     assert "spec.keyspaces[0].partitionings" in accepted["message"]
+
+
+def test_a_primary_in_a_lost_member_is_named_with_who_replaces_it():
+    told = Told(_PLAN, _members(west=False), _PICTURE, notes=["first"])
+    notes = merged_status(shop(), told, _NOW)["federation"]["notes"]
+    assert notes[0] == "first"
+    assert [note.partition(";")[0] for note in notes[1:]] == [
+        "orders/80-: its primary uswest2a-4209214293 is in west, which cannot be reached"
+    ]
