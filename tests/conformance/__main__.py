@@ -24,26 +24,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     asked = _parser().parse_args(arguments)
     choice = choose(names_of(listing()))
-    record = read_page(PAGE.read_text() if PAGE.exists() else "")
     names = [name for name in choice.chosen if _is_asked(name, asked)]
     if asked.failed:
-        names = [name for name in names if record.is_open(name)]
+        last = _recorded()
+        names = [name for name in names if last.is_open(name)]
     if asked.list:
         print("\n".join(names))
         return 0
     for cluster in CLUSTERS if asked.against == "both" else (asked.against,):
-        _judge(cluster, names, record, asked)
-        PAGE.write_text(write_page(record.only(choice.chosen), choice, date=f"{datetime.now(UTC):%Y-%m-%d}"))
-    problems = record.only(choice.chosen).problems()
+        verdicts = _judge(cluster, names, asked)
+        record = _recorded().with_verdicts(cluster, verdicts).only(choice.chosen)
+        PAGE.write_text(write_page(record, choice, date=f"{datetime.now(UTC):%Y-%m-%d}"))
+    problems = _recorded().problems()
     print(
         "\n".join(problems) or "at least 90 % of what a real control plane passes is passed, and the rest is explained"
     )
     return 1 if problems else 0
 
 
-def _judge(cluster: str, names: Sequence[str], record: Record, asked: argparse.Namespace) -> None:
+def _recorded() -> Record:
+    return read_page(PAGE.read_text() if PAGE.exists() else "")
+
+
+def _judge(cluster: str, names: Sequence[str], asked: argparse.Namespace) -> dict[str, str]:
+    verdicts: dict[str, str] = {}
+
     def tell(name: str, outcome: Outcome) -> None:
-        record.note(name, cluster, outcome.verdict)
+        verdicts[name] = outcome.verdict
         first = (outcome.message.splitlines() or [""])[0][:200]
         print(f"{cluster}: {outcome.verdict} in {outcome.seconds:.0f} s: {name}{first and f': {first}'}", flush=True)
 
@@ -51,6 +58,7 @@ def _judge(cluster: str, names: Sequence[str], record: Record, asked: argparse.N
     print(f"{cluster}: {len(names)} tests, logs in {logs}", flush=True)
     with CLUSTERS[cluster]() as kubeconfig:
         Suite(kubeconfig, logs, seconds=asked.timeout, side_by_side=asked.side_by_side).run(names, tell)
+    return verdicts
 
 
 def _is_asked(name: str, asked: argparse.Namespace) -> bool:

@@ -16,6 +16,19 @@ SKIPS: Mapping[str, tuple[str, ...]] = {
         r"CustomResourceConversionWebhook ",
     ),
     "An API server runs in a pod": (r"\] Aggregator ",),
+    "Packets go between pods, or to and from them": (
+        r"Networking Granular Checks",
+        r"\] DNS should",
+        r"\] HostPort ",
+        r"\] Proxy version v1",
+        r"\] EndpointSlice should support a Service with multiple",
+        r"Services should be able to (change the type from ExternalName|create a functioning|switch session)",
+        r"Services should (have session affinity|serve) ",
+        r"should serve a basic image on each replica",
+        r"Guestbook application",
+        r"Update Demo",
+    ),
+    "It waits for many minutes by design": (r"\[Slow\]",),
 }
 
 _NAME = re.compile(r":\d+: (\[sig-.*)$")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tests.conformance.causes import cause_of
@@ -20,16 +20,18 @@ _GROUP = re.compile(r"\[(sig-[a-z-]+)\] (.*)")
 _NONE = "–"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Record:
     """How every test ended the last time, by cluster."""
 
     real: dict[str, str] = field(default_factory=dict)
     embedded: dict[str, str] = field(default_factory=dict)
 
-    def note(self, name: str, cluster: str, verdict: str) -> None:
-        """Keep how a test ended on a cluster."""
-        {"real": self.real, "embedded": self.embedded}[cluster][name] = verdict
+    def with_verdicts(self, cluster: str, verdicts: Mapping[str, str]) -> Record:
+        """Return the record with how tests ended on a cluster now."""
+        if cluster == "real":
+            return Record({**self.real, **verdicts}, self.embedded)
+        return Record(self.real, {**self.embedded, **verdicts})
 
     def only(self, names: Iterable[str]) -> Record:
         """Return what is recorded of these tests, in their order."""
@@ -63,11 +65,8 @@ class Record:
         found = []
         if len(self.reached) < BAR * len(self.bar):
             found.append(f"{len(self.reached)} of {len(self.bar)} are less than {BAR:.0%}")
-        found += [
-            f"nobody has said in tests/conformance/causes.py what it lacks for: {name}"
-            for name in self.rest
-            if not cause_of(name)
-        ]
+        unexplained = [name for name in self.rest if not cause_of(name)]
+        found += [f"nobody has said in tests/conformance/causes.py what it lacks for: {name}" for name in unexplained]
         return found
 
 

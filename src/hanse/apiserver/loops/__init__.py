@@ -1,4 +1,4 @@
-"""The small loops that every cluster needs to be one: owners, namespaces, service accounts, custom kinds."""
+"""The small loops that every cluster needs to be one: owners, namespaces, service accounts, quotas, custom kinds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hanse.apiserver.loops.aggregated_roles import AggregatedRoles
 from hanse.apiserver.loops.custom_kinds import CustomKinds
 from hanse.apiserver.loops.garbage import GarbageCollector
 from hanse.apiserver.loops.namespaces import Namespaces
+from hanse.apiserver.loops.quotas import Quotas
 from hanse.apiserver.loops.token_secrets import TokenSecrets
 
 
@@ -20,6 +21,7 @@ class Loops:
             Namespaces(core),
             GarbageCollector(core),
             TokenSecrets(core),
+            Quotas(core),
         )
 
     async def start(self) -> None:
