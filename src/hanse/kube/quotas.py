@@ -157,7 +157,7 @@ def _claim_usage(spec: Obj) -> Usage:
 
 
 def _in_scope(term: Obj, pod: Obj) -> bool:
-    scope = term.get("scopeName")
+    scope = str(term.get("scopeName"))
     if scope in ("Terminating", "NotTerminating"):
         ends = dig(pod, "spec", "activeDeadlineSeconds") is not None
         return ends == (scope == "Terminating")

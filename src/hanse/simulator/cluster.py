@@ -24,6 +24,7 @@ from hanse.simulator.networking.endpoints import ServiceEndpoints
 from hanse.simulator.networking.gateways import Gateways
 from hanse.simulator.networking.ingresses import Ingresses
 from hanse.simulator.networking.load_balancers import LoadBalancers
+from hanse.simulator.networking.mirroring import EndpointMirrors
 from hanse.simulator.nodes.containers import known
 from hanse.simulator.nodes.eviction import TaintEviction
 from hanse.simulator.nodes.kubelet import Kubelets
@@ -49,6 +50,7 @@ _CONTROL_PLANE: tuple[Callable[[World], Behaviour], ...] = (
     NodeLifecycle,
     TaintEviction,
     ServiceEndpoints,
+    EndpointMirrors,
     VolumeBinder,
 )
 
