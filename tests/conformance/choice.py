@@ -13,7 +13,7 @@ SKIPS: Mapping[str, tuple[str, ...]] = {
     "A webhook server runs in a pod": (
         r"AdmissionWebhook .* should (be able to deny|not be able|deny|honor|mutate|unconditionally)",
         r"AdmissionWebhook .* webhooks? should work",
-        r"CustomResourceConversionWebhook ",
+        r"CustomResourceConversionWebhook |CustomResourceFieldSelectors ",
     ),
     "An API server runs in a pod": (r"\] Aggregator ",),
     "Packets go between pods, or to and from them": (

@@ -1,6 +1,6 @@
 """ResourceQuotas where they bind: nothing is stored that would exceed one whose status says what it limits.
 
-Who keeps that status decides whether quotas bind at all: in a cluster its loop does (`loops/quotas.py`), in a
+Who keeps that status decides whether quotas bind at all: for a cluster its loop does (`loops/quotas.py`), for a
 federation, whose objects run elsewhere, nobody.
 """
 

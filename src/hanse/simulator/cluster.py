@@ -115,7 +115,11 @@ class SimulatedCluster:
         self._healthy.set()
 
     def serve_through(self, server: ApiServer) -> None:
-        """Have an embedded API server ask this cluster for what happens in its pods, and for metrics.k8s.io."""
+        """Have an embedded API server ask this cluster for what happens in its pods, and for metrics.k8s.io.
+
+        What runs here is what its quotas limit, so they are counted from now on.
+        """
+        server.count_quotas()
         server.pods.logs = self.pod_logs
         server.pods.exec = self.run_in_pod
         server.pods.http = self.pod_page

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from hanse.apiserver import ApiServer, MemoryStorage
+from hanse.apiserver import ApiServer
 from hanse.kube.manifest import Obj, dig
-from hanse.kube.runtime import SystemRuntime
-from tests.component.apiserver.conftest import ADMIN, Api, config, pod
+from tests.component.apiserver.conftest import Api, config, pod
 
 NAMESPACE = "/api/v1/namespaces/default"
 QUOTAS = f"{NAMESPACE}/resourcequotas"
@@ -30,6 +29,11 @@ def limits(**item: Any) -> Obj:
     return {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}, "spec": spec}
 
 
+@pytest.fixture
+async def counting(server: ApiServer) -> None:
+    server.count_quotas()
+
+
 async def until_used(api: Api, used: Obj) -> None:
     """Wait until the quota says that this is used; every request lets the loop run."""
     async with asyncio.timeout(5):
@@ -37,6 +41,7 @@ async def until_used(api: Api, used: Obj) -> None:
             continue
 
 
+@pytest.mark.usefixtures("counting")
 async def test_a_quota_tells_what_is_used_and_refuses_what_does_not_fit(api: Api) -> None:
     await api.create(QUOTAS, quota({"pods": "2", "requests.cpu": "1", "memory": "1Gi"}))
     await until_used(api, {"pods": "0", "requests.cpu": "0", "memory": "0"})
@@ -54,6 +59,7 @@ async def test_a_quota_tells_what_is_used_and_refuses_what_does_not_fit(api: Api
     await until_used(api, {"pods": "0", "requests.cpu": "0", "memory": "0"})
 
 
+@pytest.mark.usefixtures("counting")
 async def test_a_pod_must_say_how_much_it_wants_of_what_is_limited(api: Api) -> None:
     await api.create(QUOTAS, quota({"requests.cpu": "1"}))
     await until_used(api, {"requests.cpu": "0"})
@@ -61,6 +67,7 @@ async def test_a_pod_must_say_how_much_it_wants_of_what_is_limited(api: Api) -> 
     assert "failed quota: q: must specify requests.cpu for: app" in refused.body["message"]
 
 
+@pytest.mark.usefixtures("counting")
 async def test_many_at_once_do_not_get_past_a_quota(api: Api) -> None:
     await api.create(QUOTAS, quota({"count/secrets": "3"}))
     await until_used(api, {"count/secrets": "0"})
@@ -69,6 +76,7 @@ async def test_many_at_once_do_not_get_past_a_quota(api: Api) -> None:
     assert sorted(answer.code for answer in answers) == [201] * 3 + [403] * 5
 
 
+@pytest.mark.usefixtures("counting")
 @pytest.mark.parametrize(
     ("scope", "counted"),
     [("BestEffort", "1"), ("NotBestEffort", "0"), ("Terminating", "0"), ("NotTerminating", "1")],
@@ -81,6 +89,7 @@ async def test_a_quota_with_a_scope_counts_only_the_pods_within(api: Api, scope:
     await until_used(api, {"pods": counted})
 
 
+@pytest.mark.usefixtures("counting")
 async def test_a_service_that_becomes_larger_needs_room_too(api: Api) -> None:
     await api.create(QUOTAS, quota({"services": "2", "services.nodeports": "0"}))
     # There is the service `kubernetes` already.
@@ -91,14 +100,10 @@ async def test_a_service_that_becomes_larger_needs_room_too(api: Api) -> None:
     assert (refused.code, "services.nodeports=1" in refused.body["message"]) == (403, True)
 
 
-async def test_a_quota_of_a_federation_limits_nothing_there() -> None:
-    runtime = SystemRuntime()
-    server = await ApiServer.open(name="host", storage=MemoryStorage(), runtime=runtime, cluster_ips=False)
-    api = Api(server.connect(ADMIN))
+async def test_a_quota_that_nobody_counts_limits_nothing(api: Api) -> None:
     await api.create(QUOTAS, quota({"pods": "0"}))
     assert (await api.create(PODS, pod("a"))).code == 201
     assert "hard" not in (await api.get(f"{QUOTAS}/q")).body["status"]
-    await server.close()
 
 
 async def test_a_limit_range_completes_containers_and_refuses_those_out_of_range(api: Api) -> None:

@@ -21,15 +21,19 @@ class Loops:
             Namespaces(core),
             GarbageCollector(core),
             TokenSecrets(core),
-            Quotas(core),
         )
+        self._quotas = Quotas(core)
 
     async def start(self) -> None:
         """Take in what is stored, then follow changes."""
         for loop in self._loops:
             await loop.start()
 
+    def count_quotas(self) -> None:
+        """Have ResourceQuotas counted from now on."""
+        self._quotas.start()
+
     async def stop(self) -> None:
         """Stop following."""
-        for loop in self._loops:
+        for loop in (*self._loops, self._quotas):
             await loop.stop()

@@ -23,11 +23,13 @@ class Quotas:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._worker: Worker[str] = Worker("quotas", core.runtime, self._reconcile)
+        self._started = False
 
-    async def start(self) -> None:
-        """Look at every quota once, then follow; in a federation, whose objects run elsewhere, there is no count."""
-        if not self._core.cluster_ips:
+    def start(self) -> None:
+        """Look at every quota once, then follow; to be started again changes nothing."""
+        if self._started:
             return
+        self._started = True
         self._core.hub.listen(self._hear)
         for record in self._core.storage.scan(BUCKET):
             self._worker.add(record.path)

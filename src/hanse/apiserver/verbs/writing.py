@@ -101,7 +101,7 @@ async def prepare_change(call: Call, new: Obj, old: Obj, subresource: str = "", 
     if subresource == "status":
         new = _only_status(kind, new, old)
     elif subresource != "finalize":
-        if kind.has_status and subresource != "binding":
+        if kind.has_status and subresource not in ("approval", "binding"):
             _keep(new, old, "status")
         if subresource in kind.strategy.narrow:
             kind.strategy.narrow[subresource](new, old)
