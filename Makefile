@@ -32,7 +32,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install install-dev lock run test coverage lint bench soak kubernetes kubernetes-path helm helm-path vitess vitess-path test-kubernetes clean
+.PHONY: help install install-dev lock run test coverage lint bench soak kubernetes kubernetes-path helm helm-path vitess vitess-path test-kubernetes conformance clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -137,6 +137,10 @@ test-kubernetes: $(DEV_STAMP) kubernetes ## Run the tests on real Kubernetes clu
 	$(BIN)/pytest tests/e2e tests/kubernetes -m kubernetes \
 		|| $(BIN)/pytest tests/e2e tests/kubernetes -m kubernetes $(FAILED) || status=1; \
 	{ set +x; } 2>/dev/null; exit $$status
+
+conformance: $(DEV_STAMP) kubernetes ## Have the upstream conformance tests judge simulated clusters, and keep the page of it
+	@components/build conformance
+	$(BIN)/python -m tests.conformance
 
 clean: ## Remove .venv and what the tools left behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* dist

@@ -39,7 +39,6 @@ ANONYMOUS = "Nobody without a name gets past authentication (401), where upstrea
 
 _UNSERVED = (
     "apiregistration.k8s.io",
-    "certificates.k8s.io",
     "flowcontrol.apiserver.k8s.io",
     "node.k8s.io",
     "resource.k8s.io",

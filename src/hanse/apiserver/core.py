@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -52,6 +54,9 @@ class Core:
     gate: Gate | None = None
     # Kinds that are computed rather than stored, by bucket; see hanse.apiserver.computed.
     computed: dict[str, Callable[[str], Iterable[Obj]]] = field(default_factory=dict)
+
+    # Held, by namespace, while something is stored that a quota counts.
+    quota_locks: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     def record(self, served: Served, namespace: str, name: str) -> Record | None:
         """Return a stored object's bytes."""

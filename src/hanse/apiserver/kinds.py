@@ -218,6 +218,15 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
             subresources=_STATUS,
         ),
     ),
+    ("certificates.k8s.io", "v1"): (
+        KindEntry(
+            "certificatesigningrequests",
+            "CertificateSigningRequest",
+            namespaced=False,
+            short_names=("csr",),
+            subresources=("approval", "status"),
+        ),
+    ),
     ("scheduling.k8s.io", "v1"): (
         KindEntry("priorityclasses", "PriorityClass", namespaced=False, short_names=("pc",)),
     ),

@@ -167,6 +167,10 @@ class ApiServer:
         self._core.computed[served.bucket] = function
         self._core.registry.install([served])
 
+    def count_quotas(self) -> None:
+        """Have ResourceQuotas told what is used of them, from which on they bind; whoever runs pods asks for it."""
+        self._loops.count_quotas()
+
     def token_for(self, identity: Identity) -> str:
         """Return a bearer token for an identity, made on first use."""
         for token, known in self._core.tokens.items():

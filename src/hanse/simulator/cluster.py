@@ -24,6 +24,7 @@ from hanse.simulator.networking.endpoints import ServiceEndpoints
 from hanse.simulator.networking.gateways import Gateways
 from hanse.simulator.networking.ingresses import Ingresses
 from hanse.simulator.networking.load_balancers import LoadBalancers
+from hanse.simulator.networking.mirroring import EndpointMirrors
 from hanse.simulator.nodes.containers import known
 from hanse.simulator.nodes.eviction import TaintEviction
 from hanse.simulator.nodes.kubelet import Kubelets
@@ -49,6 +50,7 @@ _CONTROL_PLANE: tuple[Callable[[World], Behaviour], ...] = (
     NodeLifecycle,
     TaintEviction,
     ServiceEndpoints,
+    EndpointMirrors,
     VolumeBinder,
 )
 
@@ -113,7 +115,11 @@ class SimulatedCluster:
         self._healthy.set()
 
     def serve_through(self, server: ApiServer) -> None:
-        """Have an embedded API server ask this cluster for what happens in its pods, and for metrics.k8s.io."""
+        """Have an embedded API server ask this cluster for what happens in its pods, and for metrics.k8s.io.
+
+        What runs here is what its quotas limit, so they are counted from now on.
+        """
+        server.count_quotas()
         server.pods.logs = self.pod_logs
         server.pods.exec = self.run_in_pod
         server.pods.http = self.pod_page

@@ -164,3 +164,22 @@ async def test_a_load_balancer_answers_for_ready_pods_and_falls_silent_with_its_
         cluster.heal()
         await cluster.ready()
         assert (await ask_until_answered(host, port)).startswith("HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.looptime
+async def test_endpoints_that_a_person_wrote_are_mirrored_and_the_mirror_follows_them():
+    def leading_to(address):
+        metadata = {"name": "by-hand", "namespace": NAMESPACE}
+        subsets = [{"addresses": [{"ip": address}], "ports": [{"port": 80}]}]
+        return {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": subsets}
+
+    async with world() as here, running(here.cluster()):
+        await here.client.create(SERVICES, service("by-hand", type="ClusterIP", selector=None))
+        await here.client.create(ENDPOINTS, leading_to("10.1.2.3"))
+        mirror = await here.until(ENDPOINT_SLICES, "by-hand-mirror-0", ready_addresses)
+        assert ready_addresses(mirror) == {"10.1.2.3"}
+        assert labels_of(mirror)["kubernetes.io/service-name"] == "by-hand"
+        await here.client.patch(ENDPOINTS, "by-hand", {"subsets": leading_to("10.2.3.4")["subsets"]}, NAMESPACE)
+        await here.until(ENDPOINT_SLICES, "by-hand-mirror-0", lambda found: ready_addresses(found) == {"10.2.3.4"})
+        await here.client.delete(ENDPOINTS, "by-hand", NAMESPACE)
+        await here.until_gone(ENDPOINT_SLICES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hanse.apiserver import status
-from hanse.apiserver.builtin import admission_for, allocation_for
+from hanse.apiserver.builtin import admission_for, allocation_for, certificates
 from hanse.apiserver.core import Call
 from hanse.apiserver.registry import Served
 from hanse.kube.manifest import Obj
@@ -41,6 +41,8 @@ def check_namespace_may_go(call: Call) -> None:
 
 def admit_new(call: Call, kind: Served, obj: Obj) -> None:
     """Complete a new object with what the cluster decides."""
+    if kind.bucket == certificates.BUCKET:
+        certificates.sign_for(call.identity, obj)
     admit = admission_for(kind.bucket)
     if admit is not None:
         admit(call.core, obj)

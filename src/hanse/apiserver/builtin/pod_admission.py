@@ -1,10 +1,11 @@
-"""What a cluster's own admission adds to new pods: account, token volume, priority, tolerations."""
+"""What a cluster's own admission adds to new pods: account, token volume, priority, tolerations, limits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from hanse.apiserver import objects, status
+from hanse.apiserver.builtin.limit_ranges import keep_limits
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.resources import PODS
 
@@ -20,7 +21,8 @@ _TOKEN_SECONDS = 3607
 
 
 def admit(core: Core, obj: Obj) -> None:
-    """Add service account, its token, priority and the tolerations that every pod has."""
+    """Add service account, its token, priority, the tolerations that every pod has, and what LimitRanges say."""
+    keep_limits(core, obj)
     _set_priority(core, obj)
     _set_account(core, obj)
     tolerate_failing_nodes(obj)

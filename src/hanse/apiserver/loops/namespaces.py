@@ -9,13 +9,17 @@ from hanse.apiserver.loops.namespace_conditions import remaining_conditions
 from hanse.apiserver.loops.worker import Worker
 from hanse.apiserver.registry import Served
 from hanse.apiserver.storage import Change, Stale
-from hanse.apiserver.system_writes import delete_as_server
+from hanse.apiserver.system_writes import delete_as_server, server_call
+from hanse.apiserver.verbs.writing import change_object
+from hanse.kube.errors import NotFound
 from hanse.kube.manifest import Obj, dig, is_deleting
 from hanse.kube.patches.server_side_apply import track_update
 from hanse.kube.runtime import timestamp
 
 _BUCKET = "core/namespaces"
 _MANAGER = "kube-controller-manager"
+_ROOT_CERTIFICATE = "kube-root-ca.crt"
+_PODS, _PODS_LEFT = "core/pods", "pods."
 
 
 class Namespaces:
@@ -43,7 +47,8 @@ class Namespaces:
             return
         namespace = change.path.partition("/")[0]
         # Content of a terminating namespace that went, or that a finalizer let go, may have been the last.
-        if change.deleted and (namespace in self._terminating or change.bucket in _FURNITURE_BUCKETS):
+        last = change.deleted and (namespace in self._terminating or change.bucket in _FURNITURE_BUCKETS)
+        if last or (change.bucket == "core/configmaps" and change.path.endswith(f"/{_ROOT_CERTIFICATE}")):
             self._worker.add(namespace)
 
     async def _reconcile(self, name: str) -> None:
@@ -58,11 +63,28 @@ class Namespaces:
             return
         for manifest in _furniture(name, self._core.root_certificate):
             await make(self._core, manifest, agent=_MANAGER)
+        await self._put_right(name)
+
+    async def _put_right(self, namespace: str) -> None:
+        """Have the root certificate be what it is, whoever changed it."""
+        kind, data = self._core.registry.of_bucket("core/configmaps"), {"ca.crt": self._core.root_certificate}
+        held = self._core.read(kind, namespace, _ROOT_CERTIFICATE) if kind else None
+        if kind is None or held is None or is_deleting(held) or held.get("data") == data:
+            return
+        call = server_call(self._core, kind, namespace, _ROOT_CERTIFICATE, "update")
+        try:
+            await change_object(call, lambda live: {**live, "data": data})
+        except NotFound:
+            # Its deletion brings us back here.
+            return
 
     async def _empty(self, namespace: Obj, revision: int) -> None:
         name = namespace["metadata"]["name"]
         remains: dict[str, list[Obj]] = {}
         for kind in self._namespaced():
+            if kind.bucket != _PODS and _PODS_LEFT in remains:
+                # What pods lean on (policies, secrets, claims) stays until the last of them is gone.
+                break
             for record in self._core.storage.scan(kind.bucket, f"{name}/"):
                 head = objects.head_of(record.value)
                 await delete_as_server(self._core, kind, name, head.name, propagation="Background")
@@ -93,7 +115,8 @@ class Namespaces:
 
     def _namespaced(self) -> list[Served]:
         kinds = (self._core.registry.of_bucket(bucket) for bucket in self._core.storage.buckets())
-        return [kind for kind in kinds if kind is not None and kind.resource.namespaced]
+        found = [kind for kind in kinds if kind is not None and kind.resource.namespaced]
+        return sorted(found, key=lambda kind: kind.bucket != _PODS)
 
     async def _release(self, namespace: Obj, revision: int) -> None:
         served = self._core.registry.find("", "v1", "namespaces")
@@ -128,7 +151,7 @@ def _furniture(namespace: str, root_certificate: str) -> list[Obj]:
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {
-                "name": "kube-root-ca.crt",
+                "name": _ROOT_CERTIFICATE,
                 "namespace": namespace,
                 "annotations": {"kubernetes.io/description": told},
             },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hanse.apiserver.tables.columns import Column, Printer, columns, created
+from hanse.apiserver.tables.columns import Column, Printer, columns, created, duration
 from hanse.kube.manifest import Obj, dig, name_of
 
 _UNSET = "<unset>"
@@ -77,6 +77,22 @@ def _networks(obj: Obj, now: float) -> list[Any]:
     return [name_of(obj), ",".join(dig(obj, "spec", "cidrs", default=None) or ()), created(obj, now)]
 
 
+def _request(obj: Obj, now: float) -> list[Any]:
+    spec = obj.get("spec") or {}
+    kinds = [str(one.get("type")) for one in dig(obj, "status", "conditions", default=None) or ()]
+    issued = ["Issued"] if dig(obj, "status", "certificate") else []
+    told = [*(kind for kind in ("Denied", "Approved", "Failed") if kind in kinds), *issued]
+    lasting = spec.get("expirationSeconds")
+    return [
+        name_of(obj),
+        created(obj, now),
+        spec.get("signerName") or "<none>",
+        spec.get("username", ""),
+        "<none>" if lasting is None else duration(lasting),
+        ",".join(told) or "Pending",
+    ]
+
+
 _BOOLEANS = dict.fromkeys(
     ("attachrequired", "podinfoonmount", "storagecapacity", "requiresrepublish", "attached"), "boolean"
 )
@@ -97,6 +113,9 @@ PRINTERS: dict[tuple[str, str], Printer] = {
         columns("Name|Validations|ParamKind|Age", validations="integer"), _policy("validations")
     ),
     (_ADMISSION, "ValidatingAdmissionPolicyBinding"): _POLICY_BINDING,
+    ("certificates.k8s.io", "CertificateSigningRequest"): Printer(
+        columns("Name|Age|SignerName|Requestor|RequestedDuration|Condition"), _request
+    ),
     ("networking.k8s.io", "IPAddress"): Printer(columns("Name|ParentRef"), _address),
     ("networking.k8s.io", "ServiceCIDR"): Printer(columns("Name|CIDRs|Age"), _networks),
     ("storage.k8s.io", "CSIDriver"): Printer(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hanse.apiserver import objects
 from hanse.apiserver.answers import Answer, answer_object
 from hanse.apiserver.core import Call
+from hanse.apiserver.quotas import room_for
 from hanse.apiserver.verbs.bodies import place, read_manifest
-from hanse.apiserver.verbs.writing import prepare_new, to_served
+from hanse.apiserver.verbs.writing import prepare_new, stored_kind, to_served
 from hanse.kube.errors import AlreadyExists
 from hanse.kube.manifest import Obj
 
@@ -26,10 +27,11 @@ async def create_object(call: Call, obj: Obj, *, tracked: bool = True) -> Obj:
     generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
     for attempt in range(_NAME_ATTEMPTS):
         new = await prepare_new(call, objects.copy(obj), tracked=tracked)
-        if call.options.dry_run:
-            return to_served(call, new)
         try:
-            return to_served(call, await call.core.insert(call.served, new))
+            async with room_for(call, stored_kind(call), new):
+                if call.options.dry_run:
+                    return to_served(call, new)
+                return to_served(call, await call.core.insert(call.served, new))
         except AlreadyExists:
             if not generated or attempt == _NAME_ATTEMPTS - 1:
                 raise

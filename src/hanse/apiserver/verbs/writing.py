@@ -9,6 +9,7 @@ from hanse.apiserver import admission, objects, status
 from hanse.apiserver.core import Call
 from hanse.apiserver.escalation import check_escalation
 from hanse.apiserver.names import metadata_problems
+from hanse.apiserver.quotas import room_for
 from hanse.apiserver.registry import Served
 from hanse.apiserver.requests import Options
 from hanse.apiserver.schema_checks import check_shape, custom_problems, fill_custom_defaults
@@ -100,7 +101,7 @@ async def prepare_change(call: Call, new: Obj, old: Obj, subresource: str = "", 
     if subresource == "status":
         new = _only_status(kind, new, old)
     elif subresource != "finalize":
-        if kind.has_status and subresource != "binding":
+        if kind.has_status and subresource not in ("approval", "binding"):
             _keep(new, old, "status")
         if subresource in kind.strategy.narrow:
             kind.strategy.narrow[subresource](new, old)
@@ -175,10 +176,12 @@ async def change_object(call: Call, transform: Transform, *, subresource: str = 
         new["metadata"]["resourceVersion"] = str(record.revision)
         if new == stored or call.options.dry_run:
             return to_served(call, new)
+        kind = stored_kind(call)
         try:
-            if is_finished(kind=stored_kind(call), obj=new):
+            if is_finished(kind=kind, obj=new):
                 return to_served(call, await core.remove(call.served, new, record.revision))
-            return to_served(call, await core.replace(call.served, new, record.revision))
+            async with room_for(call, kind, new, stored):
+                return to_served(call, await core.replace(call.served, new, record.revision))
         except Stale:
             continue
 

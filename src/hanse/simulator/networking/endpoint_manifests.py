@@ -10,7 +10,7 @@ from hanse.kube.resources import ENDPOINT_SLICES, ENDPOINTS
 from hanse.simulator.pods import PodFacts
 
 SERVICE_NAME = "kubernetes.io/service-name"
-_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 _HEADLESS = "service.kubernetes.io/headless"
 # What one EndpointSlice can hold.
 _MOST_ENDPOINTS = 1000
@@ -47,7 +47,7 @@ def slices_of(service: Obj, pods: Sequence[PodFacts], named: Mapping[str, int], 
     labels = {
         **labels_of(service),
         SERVICE_NAME: name_of(service),
-        _MANAGED_BY: "endpointslice-controller.k8s.io",
+        MANAGED_BY: "endpointslice-controller.k8s.io",
     }
     if dig(service, "spec", "clusterIP") == "None":
         labels[_HEADLESS] = ""

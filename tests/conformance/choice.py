@@ -1,0 +1,74 @@
+"""Which of the upstream tests are played, and why the others are not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+SIGS = ("api-machinery", "auth", "instrumentation", "cli", "apps", "scheduling", "network")
+
+# Patterns of test names, by the reason why neither cluster can pass them, or not in a time that anybody would wait.
+SKIPS: Mapping[str, tuple[str, ...]] = {
+    "A webhook server runs in a pod": (
+        r"AdmissionWebhook .* should (be able to deny|not be able|deny|honor|mutate|unconditionally)",
+        r"AdmissionWebhook .* webhooks? should work",
+        r"CustomResourceConversionWebhook |CustomResourceFieldSelectors ",
+    ),
+    "An API server runs in a pod": (r"\] Aggregator ",),
+    "Packets go between pods, or to and from them": (
+        r"Networking Granular Checks",
+        r"\] DNS should",
+        r"\] HostPort ",
+        r"\] Proxy version v1",
+        r"\] EndpointSlice should support a Service with multiple",
+        r"Services should be able to (change the type from ExternalName|create a functioning|switch session)",
+        r"Services should (have session affinity|serve) ",
+        r"should serve a basic image on each replica",
+        r"Guestbook application",
+        r"Update Demo",
+    ),
+    "It waits for many minutes by design": (r"\[Slow\]",),
+}
+
+_NAME = re.compile(r":\d+: (\[sig-.*)$")
+_SIG = re.compile(rf"\[sig-({'|'.join(SIGS)})\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The tests to play, in order, and those left out by their reasons."""
+
+    chosen: tuple[str, ...]
+    left_out: Mapping[str, tuple[str, ...]]
+
+
+def names_of(listing: str) -> list[str]:
+    """Return the test names of what `e2e.test --list-tests` prints."""
+    found = (_NAME.search(line) for line in listing.splitlines())
+    return sorted({match[1].strip() for match in found if match})
+
+
+def choose(names: Iterable[str]) -> Choice:
+    """Choose the conformance tests of our groups that are not skipped."""
+    chosen: list[str] = []
+    left_out: dict[str, list[str]] = {reason: [] for reason in SKIPS}
+    for name in names:
+        if not _SIG.match(name) or "[Conformance]" not in name:
+            continue
+        reason = reason_to_skip(name)
+        (left_out[reason] if reason else chosen).append(name)
+    return Choice(tuple(chosen), {reason: tuple(tests) for reason, tests in left_out.items()})
+
+
+def reason_to_skip(name: str) -> str:
+    """Return why a test is not played, "" if it is."""
+    for reason, patterns in SKIPS.items():
+        if any(re.search(pattern, name) for pattern in patterns):
+            return reason
+    return ""
+
+
+def is_serial(name: str) -> bool:
+    """Tell whether a test must have the cluster to itself."""
+    return "[Serial]" in name
