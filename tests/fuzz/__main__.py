@@ -1,4 +1,4 @@
-"""python -m tests.fuzz requests|manifests|dns [--seed N] [--count N] [--record]: plays cases, ends with 1 on a fault."""
+"""Plays hostile cases from seeds and ends with 1 on a fault: python -m tests.fuzz requests|manifests|dns --seed N."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ def main() -> int:
     """Run one target and say what it saw."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("target", choices=("requests", "manifests", "dns"))
-    parser.add_argument("--seed", type=int, default=1, help="the seed of the first case; each next case has the next one")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="the seed of the first case; each next case has the next one"
+    )
     parser.add_argument("--count", type=int, default=1, help="how many cases")
     parser.add_argument("--record", action="store_true", help="append the numbers to bench/RESULTS.md")
     asked = parser.parse_args()

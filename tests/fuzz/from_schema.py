@@ -46,7 +46,7 @@ def _object(chance: random.Random, schema: Schema, oddness: float, depth: int) -
     # Deeper down there is less of everything: schemas that hold themselves would never end.
     share = 0.0 if depth > _DEEPEST else 0.5 / (1 + depth * 0.35)
     for name in schema.properties:
-        if name in schema.required and depth <= _DEEPEST + 3 or chance.random() < share:
+        if (name in schema.required and depth <= _DEEPEST + 3) or chance.random() < share:
             made[name] = made_from(chance, schema.properties[name], oddness, depth + 1)
     if schema.additional is not None and depth <= _DEEPEST:
         for _ in range(chance.choice((0, 1, 2))):

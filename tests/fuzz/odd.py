@@ -194,7 +194,9 @@ def odd_value(chance: random.Random) -> Any:
 def nested(depth: int, chance: random.Random) -> Any:
     """Return a value that is nested so deeply."""
     value: Any = chance.choice((None, 1, "x", {}))
-    wrap: Callable[[Any], Any] = chance.choice((lambda one: [one], lambda one: {"a": one}, lambda one: {"items": [one]}))
+    wrap: Callable[[Any], Any] = chance.choice(
+        (lambda one: [one], lambda one: {"a": one}, lambda one: {"items": [one]})
+    )
     for _ in range(depth):
         value = wrap(value)
     return value

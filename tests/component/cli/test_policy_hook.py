@@ -151,7 +151,7 @@ async def test_a_host_asks_the_hook_over_the_network(tmp_path):
     ("text", "sentence"),
     [
         ("retryBackoff: 5", "kubeconfig must name the file"),
-        ("[", "not YAML"),
+        ("[", "not valid YAML"),
         ("{kubeconfig: a, retryBackoff: -1}", "retryBackoff must be a number of milliseconds"),
     ],
 )

@@ -28,7 +28,15 @@ class Packet:
 
 @cache
 def _valid() -> tuple[bytes, ...]:
-    names = (service_name(0), service_name(39), DOMAIN, f"no.{DOMAIN}", f"_http._tcp.{service_name(1)}", ".", "other.test")
+    names = (
+        service_name(0),
+        service_name(39),
+        DOMAIN,
+        f"no.{DOMAIN}",
+        f"_http._tcp.{service_name(1)}",
+        ".",
+        "other.test",
+    )
     options: tuple[dict[str, object], ...] = (
         {},
         {"use_edns": 0, "payload": 900, "want_dnssec": True},
@@ -81,13 +89,19 @@ def _built(chance: random.Random) -> bytes:
     body = b"".join(_name(chance) + chance.randbytes(4) for _ in range(min(counts[0], 2)))
     for _ in range(chance.choice((0, 1, 3))):
         size = chance.choice((0, 4, 40))
-        body += _name(chance) + struct.pack("!HHIH", chance.choice((41, 6, 250, 1)), 1, 0, chance.choice((size, 65535))) + chance.randbytes(size)
+        body += (
+            _name(chance)
+            + struct.pack("!HHIH", chance.choice((41, 6, 250, 1)), 1, 0, chance.choice((size, 65535)))
+            + chance.randbytes(size)
+        )
     return struct.pack("!HHHHHH", chance.randrange(65536), flags, *counts) + body
 
 
 def _name(chance: random.Random) -> bytes:
     labels = chance.choice((0, 1, 4, 130))
-    name = b"".join(bytes([size]) + chance.randbytes(size) for size in (chance.choice((1, 3, 63)) for _ in range(labels)))
+    name = b"".join(
+        bytes([size]) + chance.randbytes(size) for size in (chance.choice((1, 3, 63)) for _ in range(labels))
+    )
     return name + chance.choice((b"\0", b"\0", b"", b"\xc0\x0c", b"\xc0\xff", b"\x80"))
 
 

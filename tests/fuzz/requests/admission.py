@@ -233,7 +233,12 @@ def _writes(chance: random.Random) -> list[Sent]:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "admitted"}, "data": {"a": "1", "b": "2"}}
     return [
         request("POST", _CONFIGS, as_json(config)),
-        request("PATCH", f"{_CONFIGS}/admitted", as_json({"data": {"a": chance.choice("123")}}), "application/merge-patch+json"),
+        request(
+            "PATCH",
+            f"{_CONFIGS}/admitted",
+            as_json({"data": {"a": chance.choice("123")}}),
+            "application/merge-patch+json",
+        ),
         request("DELETE", f"{_CONFIGS}/admitted"),
     ]
 

@@ -92,8 +92,15 @@ def made_object(chance: random.Random, kind: Kind, oddness: float) -> Any:
     if not isinstance(made, dict) or chance.random() < 0.03:
         return made
     metadata = made.get("metadata")
-    kept = {name: value for name, value in metadata.items() if chance.random() < 0.2} if isinstance(metadata, dict) else {}
-    return {**made, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": {**kept, "name": object_name(chance)}}
+    kept = (
+        {name: value for name, value in metadata.items() if chance.random() < 0.2} if isinstance(metadata, dict) else {}
+    )
+    return {
+        **made,
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": {**kept, "name": object_name(chance)},
+    }
 
 
 def object_name(chance: random.Random) -> str:

@@ -20,7 +20,15 @@ _PATCHES = (
     "application/strategic-merge-patch+json",
     "application/apply-patch+yaml",
 )
-_CONTENT = ("application/json", "application/yaml", PROTOBUF, *_PATCHES, "text/plain", "application/json; charset=\xff", "")
+_CONTENT = (
+    "application/json",
+    "application/yaml",
+    PROTOBUF,
+    *_PATCHES,
+    "text/plain",
+    "application/json; charset=\xff",
+    "",
+)
 _ACCEPT = (
     "*/*",
     "application/json",
@@ -57,7 +65,10 @@ _PARTS = (
 _QUERIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("limit", ("0", "1", "-1", "99999999999999999999", "x", "")),
     ("continue", ("x", "eyJ2IjoibWV0YSJ9", "\xff\xfe", "e30", "bnVsbA", "W10")),
-    ("labelSelector", ("a=b", "a in (b,c)", "!a", "a in (", "(" * 400, "a notin ()", "=", "x" * 400, "a=" + "é", "a>1")),
+    (
+        "labelSelector",
+        ("a=b", "a in (b,c)", "!a", "a in (", "(" * 400, "a notin ()", "=", "x" * 400, "a=" + "é", "a>1"),
+    ),
     ("fieldSelector", ("metadata.name=a", "metadata.name!=", "===", "spec.x=1", "metadata.namespace=a,b", "\\,=\\")),
     ("resourceVersion", ("0", "1", "-1", "99999999999999999999", "x", "1.5")),
     ("resourceVersionMatch", ("Exact", "NotOlderThan", "Nearly", "")),
@@ -83,7 +94,20 @@ _QUERIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("path", ("/", "../..", "%00")),
     ("ports", ("0", "x", "99999")),
 )
-_TRICKS = ("/..", "/../../etc/passwd", "//", "/%2e%2e", "/%00", "/%ff", "/%", "/%zz", "/a/b/c/d/e/f", "/x%2Fy", "/.", "/" + "a" * 3000)
+_TRICKS = (
+    "/..",
+    "/../../etc/passwd",
+    "//",
+    "/%2e%2e",
+    "/%00",
+    "/%ff",
+    "/%",
+    "/%zz",
+    "/a/b/c/d/e/f",
+    "/x%2Fy",
+    "/.",
+    "/" + "a" * 3000,
+)
 _HEADERS: tuple[tuple[str, str], ...] = (
     ("Content-Encoding", "gzip"),
     ("Content-Encoding", "deflate"),
@@ -183,12 +207,28 @@ def _of_a_kind(chance: random.Random) -> Sent:
 
 def _body_for(chance: random.Random, kind: Kind, method: str, content: str) -> Any:
     if method in ("GET", "DELETE"):
-        return chance.choice((None, None, {"propagationPolicy": odd_value(chance)}, {"preconditions": odd_value(chance)}))
+        return chance.choice(
+            (None, None, {"propagationPolicy": odd_value(chance)}, {"preconditions": odd_value(chance)})
+        )
     if content == _PATCHES[1]:
-        paths = ("/spec", "/metadata/labels", "/metadata/name", "", "/-", "/a/-1", "/spec/x~2", "/metadata/finalizers/0")
+        paths = (
+            "/spec",
+            "/metadata/labels",
+            "/metadata/name",
+            "",
+            "/-",
+            "/a/-1",
+            "/spec/x~2",
+            "/metadata/finalizers/0",
+        )
         steps = ("add", "remove", "replace", "move", "copy", "test", "odd", None)
         return [
-            {"op": chance.choice(steps), "path": chance.choice(paths), "from": chance.choice(paths), "value": odd_value(chance)}
+            {
+                "op": chance.choice(steps),
+                "path": chance.choice(paths),
+                "from": chance.choice(paths),
+                "value": odd_value(chance),
+            }
             for _ in range(chance.choice((1, 1, 3, 20)))
         ]
     return made_object(chance, kind, chance.choice((0.0, 0.01, 0.03, 0.1)))
@@ -231,5 +271,11 @@ def _path(chance: random.Random, path: str) -> str:
 
 def prepared(one: Meant) -> Sent:
     """Return a request as it was meant."""
-    data = b"" if one.body is None else one.body if isinstance(one.body, bytes) else written(random.Random(0), one.body, "")
+    data = (
+        b""
+        if one.body is None
+        else one.body
+        if isinstance(one.body, bytes)
+        else written(random.Random(0), one.body, "")
+    )
     return request(one.method, one.path, data, one.content, ("Accept", one.accept))

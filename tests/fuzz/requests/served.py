@@ -75,7 +75,9 @@ class Served:
     def refill(self) -> None:
         """Make the objects that requests speak of, as far as they are missing."""
         for name in namespaces():
-            self._ask("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+            self._ask(
+                "POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            )
         for one in meant():
             if one.method == "POST" and "admissionregistration" not in one.path:
                 self.wire.send(prepared(one))
@@ -101,12 +103,13 @@ class Served:
         kept = path.rpartition("/")
         inner = f"/namespaces/{metadata['namespace']}" if metadata.get("namespace") else ""
         at = f"{kept[0]}{inner}/{kept[2]}/{metadata['name']}"
-        self.wire.send(
-            request("PATCH", at, b'{"metadata":{"finalizers":null}}', "application/merge-patch+json")
-        )
+        self.wire.send(request("PATCH", at, b'{"metadata":{"finalizers":null}}', "application/merge-patch+json"))
 
     def _collections(self) -> Iterator[str]:
-        for group in ("/api/v1", *(f"/apis/{one['preferredVersion']['groupVersion']}" for one in self._read("/apis")["groups"])):
+        for group in (
+            "/api/v1",
+            *(f"/apis/{one['preferredVersion']['groupVersion']}" for one in self._read("/apis")["groups"]),
+        ):
             for kind in self._read(group).get("resources") or ():
                 if "deletecollection" in kind["verbs"] and kind["name"] not in _KEPT:
                     yield f"{group}/{kind['name']}"
@@ -129,7 +132,10 @@ def served() -> Iterator[Served]:
     with tempfile.TemporaryDirectory(prefix="hanse-fuzz-") as name:
         folder = Path(name)
         command = [sys.executable, "-m", "hanse", "apiserver", "--data-dir", str(folder / "data")]
-        with (folder / "log").open("wb") as log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log) as process:
+        with (
+            (folder / "log").open("wb") as log,
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log) as process,
+        ):
             wire: Wire | None = None
             try:
                 wire = _connect(process, folder)

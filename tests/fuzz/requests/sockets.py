@@ -47,9 +47,17 @@ _FRAMES: tuple[bytes, ...] = (
     _STREAM + b"1\r\n{\r\n" * 1 + b"1\r\n}\r\n0\r\n\r\n",
     _WHOLE * 50,
     _WHOLE * 3 + b"garbage\r\n\r\n",
-    head("GET", "/api/v1/namespaces/fuzz/pods/a/exec?command=x", [_HOST, ("Upgrade", "SPDY/3.1"), ("Connection", "Upgrade")])
+    head(
+        "GET",
+        "/api/v1/namespaces/fuzz/pods/a/exec?command=x",
+        [_HOST, ("Upgrade", "SPDY/3.1"), ("Connection", "Upgrade")],
+    )
     + b"\x80\x03\x00\x01" * 50,
-    head("GET", "/api/v1/namespaces/fuzz/pods/a/portforward", [_HOST, ("Upgrade", "websocket"), ("Connection", "Upgrade")])
+    head(
+        "GET",
+        "/api/v1/namespaces/fuzz/pods/a/portforward",
+        [_HOST, ("Upgrade", "websocket"), ("Connection", "Upgrade")],
+    )
     + b"\x81\xff" * 50,
 )
 _NO_TLS: tuple[bytes, ...] = (

@@ -35,7 +35,7 @@ def as_yaml(tree: Any) -> bytes:
     """Return a tree as YAML."""
     try:
         return yaml.dump(tree, Dumper=yaml.CSafeDumper, allow_unicode=True).encode(errors="surrogatepass")
-    except (yaml.YAMLError, UnicodeError):
+    except (yaml.YAMLError, UnicodeError, RecursionError):
         return as_json(tree)
 
 
@@ -64,7 +64,9 @@ def strange(chance: random.Random) -> bytes:
 
 def _nested(chance: random.Random) -> bytes:
     deep = chance.choice((50, 190, 210, 500, 5000, 100_000))
-    opening, closing = chance.choice(((b"[", b"]"), (b'{"a":', b"}"), (b'{"metadata":', b"}"), (b"- ", b""), (b"? ", b"")))
+    opening, closing = chance.choice(
+        ((b"[", b"]"), (b'{"a":', b"}"), (b'{"metadata":', b"}"), (b"- ", b""), (b"? ", b""))
+    )
     return opening * deep + b"1" + (closing * deep if chance.random() < 0.7 else b"")
 
 
@@ -93,13 +95,26 @@ def _large(chance: random.Random) -> bytes:
 
 def bomb(levels: int, width: int) -> bytes:
     """Return YAML whose references stand for far more than its lines."""
-    lines = [b"a0: &a0 [x]"]
-    for level in range(1, levels):
-        lines.append(b"a%d: &a%d [%b]" % (level, level, b",".join([b"*a%d" % (level - 1)] * width)))
-    return b"\n".join(lines)
+    references = (b"a%d: &a%d [%b]" % (n, n, b",".join([b"*a%d" % (n - 1)] * width)) for n in range(1, levels))
+    return b"\n".join([b"a0: &a0 [x]", *references])
 
 
-_PIECES = (b"\x00", b"\xff", b"\xc3", b'"', b"{", b"[", b"}", b"]", b",", b":", b"\\u0000", b"\\ud800", b"1e999", b"\x0a\xff\xff\xff\xff\x0f")
+_PIECES = (
+    b"\x00",
+    b"\xff",
+    b"\xc3",
+    b'"',
+    b"{",
+    b"[",
+    b"}",
+    b"]",
+    b",",
+    b":",
+    b"\\u0000",
+    b"\\ud800",
+    b"1e999",
+    b"\x0a\xff\xff\xff\xff\x0f",
+)
 _YAML = (
     b"a: &a [*a]",
     b"&a {a: *a}",
@@ -136,5 +151,7 @@ _STRANGE: tuple[Callable[[random.Random], bytes], ...] = (
     _wire,
     _large,
     lambda chance: chance.randbytes(chance.randrange(400)),
-    lambda chance: chance.choice((b"", b"null", b"0", b'""', b"[]", b"{}", b"true", b"[{}]", b"\xef\xbb\xbf{}", b"{}{}")),
+    lambda chance: chance.choice(
+        (b"", b"null", b"0", b'""', b"[]", b"{}", b"true", b"[{}]", b"\xef\xbb\xbf{}", b"{}{}")
+    ),
 )
