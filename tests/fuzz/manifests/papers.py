@@ -14,7 +14,7 @@ from tests.fuzz.manifests.corpus import manifest_of
 from tests.fuzz.requests.wording import as_json, as_yaml, bomb, garbled, strange
 
 _FLEET = "\n---\n".join(
-    f"apiVersion: clusterregistry.k8s.io/v1alpha1\nkind: Cluster\nmetadata: {{name: {name}, labels: {{region: {name}}}}}"
+    f"apiVersion: clusterregistry.k8s.io/v1alpha1\nkind: Cluster\nmetadata: {{name: {name}, labels: {{at: {name}}}}}"
     for name in "abc"
 )
 REFUSALS = (click.ClickException,)
