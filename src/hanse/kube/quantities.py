@@ -37,7 +37,7 @@ def parse_quantity(text: str | float) -> Decimal:
     return _parse(str(text))[0]
 
 
-def is_whole(value: Decimal) -> bool:
+def is_whole_number(value: Decimal) -> bool:
     """Tell whether a value has no fraction, however many digits it has: a remainder is kept to few of them."""
     return value == value.to_integral_value()
 

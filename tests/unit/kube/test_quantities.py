@@ -10,7 +10,7 @@ from hanse.kube.quantities import (
     canonical_quantity,
     canonical_resource,
     format_quantity,
-    is_whole,
+    is_whole_number,
     millicores,
     parse_quantity,
     resource_amount,
@@ -82,4 +82,4 @@ def test_formatting_loses_nothing(digits, power, notation):
     [("1", True), ("1.5", False), ("9" * 400, True), ("1e100", True), ("1" * 60 + ".5", False), ("1n", False)],
 )
 def test_a_quantity_of_any_length_is_whole_or_not(text, whole):
-    assert is_whole(parse_quantity(text)) is whole
+    assert is_whole_number(parse_quantity(text)) is whole
