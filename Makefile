@@ -32,7 +32,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install install-dev lock run test coverage lint bench soak kubernetes kubernetes-path helm helm-path vitess vitess-path test-kubernetes conformance clean
+.PHONY: help install install-dev lock run test coverage lint bench soak fuzz kubernetes kubernetes-path helm helm-path vitess vitess-path test-kubernetes conformance clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -108,6 +108,14 @@ soak: $(DEV_STAMP) ## Play hundreds of seeds of random faults, worlds and broken
 	$(BIN)/python -m tests.simulation.health_seeds --seeds 200
 	$(BIN)/pytest tests/soak -n $(WORKERS)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest $(TESTS) -m "hypothesis and not kubernetes" $(SHARED)
+
+FUZZ_CASES ?= 100000
+FUZZ_SEED ?= 1
+
+fuzz: $(DEV_STAMP) ## Play 100,000 hostile requests, manifests and DNS packets each (FUZZ_CASES, FUZZ_SEED)
+	$(BIN)/python -m tests.fuzz requests --seed $(FUZZ_SEED) --count $(FUZZ_CASES)
+	$(BIN)/python -m tests.fuzz manifests --seed $(FUZZ_SEED) --count $(FUZZ_CASES)
+	$(BIN)/python -m tests.fuzz dns --seed $(FUZZ_SEED) --count $(FUZZ_CASES)
 
 kubernetes: $(RUNTIME_STAMP) ## Build the real Kubernetes components into the cache, once
 	@components/build

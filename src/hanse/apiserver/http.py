@@ -24,6 +24,7 @@ from hanse.apiserver.inprocess import quoted
 from hanse.apiserver.patience import Patience, Unread, look_at
 from hanse.apiserver.streaming.websocket import hold_session
 from hanse.kube.errors import ApiError
+from hanse.kube.server_log import SERVER_LOG
 from hanse.kube.transport import Request
 
 # Answers shorter than this are not worth compressing, as upstream decides.
@@ -43,7 +44,11 @@ class Listener:
         self._patience = patience
         # The timeout runs from the start of a connection on, and a header that trickles does not renew it.
         self._handler = web.Server(
-            self._handle, access_log=None, keepalive_timeout=patience.header_seconds, handler_cancellation=True
+            self._handle,
+            access_log=None,
+            logger=SERVER_LOG,
+            keepalive_timeout=patience.header_seconds,
+            handler_cancellation=True,
         )
         self._server: asyncio.Server | None = None
         self._watchman: asyncio.Task[None] | None = None

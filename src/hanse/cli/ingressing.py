@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
-import yaml
 
 from hanse.cli.connection import connected
 from hanse.cli.failures import Failure, Misuse
 from hanse.kube.client import Client
+from hanse.kube.documents import BadDocument, read_values
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig
 from hanse.kube.manifest import Obj, namespace_of
 from hanse.kube.runtime import SystemRuntime
@@ -119,8 +119,8 @@ async def listed(choice: Choice) -> Sequence[Standing]:
 
 def _read(asked: Asked, choice: Choice, *, static_ip: bool = False) -> Obj:
     try:
-        document = yaml.safe_load(asked.ingress.read_text(encoding="utf-8"))
-        ingress = in_namespace(modern_ingress(document), asked.namespace)
+        documents = read_values(asked.ingress.read_text(encoding="utf-8"), "it")
+        ingress = in_namespace(modern_ingress(documents[0] if documents else None), asked.namespace)
         if not choice.project:
             backends_of(ingress)
             return ingress
@@ -128,9 +128,9 @@ def _read(asked: Asked, choice: Choice, *, static_ip: bool = False) -> Obj:
         return with_static_ip(ingress, choice.static_ip) if static_ip else ingress
     except OSError as error:
         raise Misuse(f"error in unmarshalling the yaml file {asked.ingress}, err: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise Misuse(f"error in unmarshalling the yaml file {asked.ingress}, err: it is not valid YAML") from error
-    except IngressError as error:
+    except (BadDocument, IngressError) as error:
         raise Misuse(f"error in unmarshalling the yaml file {asked.ingress}, err: {error}") from error
 
 

@@ -11,6 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCol
 
 from hanse.cli.failures import Failure, Misuse
 from hanse.kube.log import Log
+from hanse.kube.server_log import SERVER_LOG
 from hanse.services.dns.serving import parse_address
 
 log = Log("hanse")
@@ -48,7 +49,7 @@ async def served_metrics(registry: CollectorRegistry, listen: tuple[str, int] | 
 
     application = web.Application()
     application.router.add_get(PATH, answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+    runner = web.AppRunner(application, access_log=None, logger=SERVER_LOG, shutdown_timeout=1.0)
     await runner.setup()
     try:
         address = await _listening(runner, *listen)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import yaml
 
 from hanse.api.clusters import CLUSTERS
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.cli.failures import Misuse
+from hanse.cli.misfits import misfit_of
 from hanse.cli.rehearsal import Federation, PolicyFunction, fleet
+from hanse.kube.documents import BadDocument, read_values
 from hanse.kube.manifest import Obj
 from hanse.placement.policy import read_policy
 
@@ -72,6 +73,8 @@ def read_papers(files: Sequence[Path]) -> Papers:
         for where, obj in _documents(path):
             if not isinstance(obj, dict) or not isinstance(obj.get("kind"), str) or not _name(obj):
                 raise Misuse(f"{where} is no Kubernetes object: it needs kind and metadata.name")
+            if misfit := misfit_of(obj):
+                raise Misuse(f"{where}: {misfit}")
             if obj["kind"] == CLUSTERS.kind:
                 papers.clusters.append(obj)
             elif obj["kind"] in _POLICY_KINDS:
@@ -124,19 +127,31 @@ def _documents(path: Path) -> Iterator[tuple[str, Any]]:
         raise Misuse(f"there is no file {path}")
     files = sorted(each for each in path.rglob("*") if each.suffix in _SUFFIXES) if path.is_dir() else [path]
     for each in files:
-        yield from _parsed(each.read_text(), str(each))
+        yield from _parsed(_text(each), str(each))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise Misuse(f"{path} is not YAML: it is not UTF-8") from error
+    except OSError as error:
+        raise Misuse(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _parsed(text: str, where: str) -> Iterator[tuple[str, Any]]:
     try:
-        documents = list(yaml.safe_load_all(text))
-    except yaml.YAMLError as error:
-        raise Misuse(f"{where} is not YAML: {' '.join(str(error).split())}") from error
+        documents = read_values(text, where)
+    except BadDocument as error:
+        raise Misuse(str(error)) from error
     for place, document in enumerate(documents, start=1):
         if document is None:
             continue
         if isinstance(document, dict) and str(document.get("kind", "")).endswith("List"):
-            yield from ((f"{where}, document {place}", item) for item in document.get("items") or [])
+            items = document.get("items") or []
+            if not isinstance(items, list):
+                raise Misuse(f"{where}, document {place}: items of a list must be a list")
+            yield from ((f"{where}, document {place}", item) for item in items)
         else:
             yield f"{where}, document {place}", document
 

@@ -19,7 +19,8 @@ from hanse.kube.client import Client
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig
 from hanse.kube.runtime import SystemRuntime
-from hanse.native.scheduling_policy import PolicyHook, read_settings, webhook_manifest
+from hanse.kube.server_log import SERVER_LOG
+from hanse.native.scheduling_policy import BadReview, PolicyHook, read_review, read_settings, webhook_manifest
 
 _PATH = "/admit"
 
@@ -72,7 +73,7 @@ async def _serve(host: Endpoint, engine: Endpoint, backoff: float, listen: str, 
     runtime = SystemRuntime()
     client, transport = Client(HttpTransport(host), runtime), HttpTransport(engine)
     address, _, port = listen.rpartition(":")
-    runner = web.AppRunner(application(PolicyHook(client, transport, runtime, backoff)))
+    runner = web.AppRunner(application(PolicyHook(client, transport, runtime, backoff)), logger=SERVER_LOG)
     await runner.setup()
     try:
         await web.TCPSite(runner, address, int(port), ssl_context=tls).start()
@@ -88,7 +89,10 @@ def application(hook: PolicyHook) -> web.Application:
     """Return the web application that answers admission reviews."""
 
     async def admit(request: web.Request) -> web.Response:
-        review = orjson.loads(await request.read())
+        try:
+            review = read_review(await request.read())
+        except BadReview as error:
+            return web.Response(status=400, text=f"{error}\n")
         return web.Response(body=orjson.dumps(await hook.review(review)), content_type="application/json")
 
     app = web.Application(client_max_size=8 * 1024**2)

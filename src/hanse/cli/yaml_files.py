@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hanse.cli.failures import Misuse
+from hanse.kube.documents import BadDocument, read_values
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -32,24 +33,29 @@ def read_manifests(paths: Iterable[Path], option: str) -> Iterator[dict[str, Any
 def _unpacked(document: Any, path: Path, option: str) -> Iterator[dict[str, Any]]:
     if document is None:
         return
-    if not isinstance(document, dict) or not document.get("apiVersion") or not document.get("kind"):
+    if not isinstance(document, dict) or not _is_text(document.get("apiVersion")) or not _is_text(document.get("kind")):
         raise Misuse(f"{option}: {path}: every manifest needs apiVersion and kind")
     if document["kind"] == "List":
-        for item in document.get("items") or ():
+        items = document.get("items") or ()
+        if not isinstance(items, list | tuple):
+            raise Misuse(f"{option}: {path}: items of a List must be a list")
+        for item in items:
             yield from _unpacked(item, path, option)
         return
     yield document
 
 
-def _documents(path: Path, option: str) -> list[Any]:
-    import yaml
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
 
+
+def _documents(path: Path, option: str) -> list[Any]:
     try:
         written = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-        return list(yaml.safe_load_all(written))
+        return read_values(written, f"{option}: {path}")
     except OSError as error:
         raise Misuse(f"{option}: {path} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" (line {mark.line + 1})" if mark else ""
-        raise Misuse(f"{option}: {path} is not valid YAML{line}") from error
+    except UnicodeDecodeError as error:
+        raise Misuse(f"{option}: {path} is not valid YAML: it is not UTF-8") from error
+    except BadDocument as error:
+        raise Misuse(str(error)) from error

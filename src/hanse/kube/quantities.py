@@ -37,6 +37,11 @@ def parse_quantity(text: str | float) -> Decimal:
     return _parse(str(text))[0]
 
 
+def is_whole_number(value: Decimal) -> bool:
+    """Tell whether a value has no fraction, however many digits it has: a remainder is kept to few of them."""
+    return value == value.to_integral_value()
+
+
 def canonical_quantity(text: str | float) -> str:
     """Return the quantity as the API server would store it: `1000m` as `1`, `1024Mi` as `1Gi`."""
     value, notation = _parse(str(text))

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-import yaml
 
 from hanse.api.names import AGENT_NAMESPACE_PREFIX, SYSTEM_NAMESPACE
 from hanse.kube.client import Client
+from hanse.kube.documents import BadDocument, read_values
 from hanse.kube.errors import ApiError
 from hanse.kube.events import EventRecorder
 from hanse.kube.manifest import Obj, annotations_of
@@ -55,12 +55,41 @@ class Forbidden:
     why: str
 
 
+class BadReview(ValueError):
+    """A body that is no AdmissionReview."""
+
+
+def read_review(body: bytes) -> Obj:
+    """Return the AdmissionReview of a request's body; raises BadReview."""
+    try:
+        review = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadReview("the body must be JSON") from error
+    request = review.get("request") if isinstance(review, dict) else None
+    if not isinstance(request, dict) or not isinstance(request.get("uid"), str):
+        raise BadReview("request: it must be there, with a uid")
+    obj = request.get("object")
+    if obj is not None and not (isinstance(obj, dict) and _has_metadata(obj)):
+        raise BadReview("request.object: it must be an object with metadata, whose labels and annotations are texts")
+    return {"request": request}
+
+
+def _has_metadata(obj: Obj) -> bool:
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or not all(isinstance(obj.get(name, ""), str) for name in ("kind", "apiVersion")):
+        return False
+    annotations = metadata.get("annotations") or {}
+    names = (metadata.get(name, "") for name in ("name", "namespace", "uid", "resourceVersion"))
+    return isinstance(annotations, dict) and all(isinstance(name, str) for name in names)
+
+
 def read_settings(text: str) -> HookSettings:
     """Read the hook's configuration file; raises ValueError with a sentence."""
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError("the configuration is not YAML") from error
+        documents = read_values(text, "the configuration")
+    except BadDocument as error:
+        raise ValueError(str(error)) from error
+    document = documents[0] if documents else None
     if not isinstance(document, dict) or not isinstance(document.get("kubeconfig"), str):
         raise ValueError("kubeconfig must name the file that says where the policy engine is")  # noqa: TRY004
     backoff = document.get("retryBackoff", 100)

@@ -7,14 +7,19 @@ application is made of beside Helm charts, pauses that end by themselves, waves,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from hanse.api.shipper.environment_schema import environment
 from hanse.kube.manifest import Obj, dig
+from hanse.kube.schemas import Schema, schema_from_crd
+from hanse.kube.schemas.validation import validate
 from hanse.kube.selectors import LabelSelector
+
+T = TypeVar("T")
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -165,6 +170,35 @@ class Environment:
 
 def parse_environment(raw: Obj, where: str = "spec.template") -> Environment:
     """Read an environment; raises EnvironmentProblem. `where` is its path in the object, for the sentence."""
+    return _read(_environment, raw, where)
+
+
+def parse_strategy(raw: Obj, where: str = "strategy") -> Strategy:
+    """Read a strategy; raises EnvironmentProblem."""
+    return _read(_strategy, raw, where, "strategy")
+
+
+def _read(reader: Callable[[Obj, str], T], raw: Obj, where: str, *path: str) -> T:
+    """Read what a host stored that may have checked nothing: one with Shipper's own definitions."""
+    try:
+        return reader(raw, where)
+    except EnvironmentProblem:
+        raise
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise EnvironmentProblem(_misshapen(raw, where, *path)) from error
+
+
+def _misshapen(raw: Any, where: str, *path: str) -> str:
+    """Say which field is of a type that it cannot be of."""
+    schema: Schema | None = schema_from_crd(environment("")["properties"][path[0]] if path else environment(""))
+    errors = validate(schema, raw) if schema is not None else []
+    wrong = next((each for each in errors if each.reason == "FieldValueTypeInvalid"), None) or next(iter(errors), None)
+    if wrong is None:
+        return f"{where}: it holds a number or a text that cannot be read"
+    return f"{where}{'.' if wrong.path else ''}{wrong.path}: {wrong.message}"
+
+
+def _environment(raw: Obj, where: str) -> Environment:
     chart, files = raw.get("chart"), raw.get("source")
     if chart and files:
         raise EnvironmentProblem(f"{where}: give either chart or source, not both")
@@ -184,8 +218,7 @@ def parse_environment(raw: Obj, where: str = "spec.template") -> Environment:
     )
 
 
-def parse_strategy(raw: Obj, where: str = "strategy") -> Strategy:
-    """Read a strategy; raises EnvironmentProblem."""
+def _strategy(raw: Obj, where: str) -> Strategy:
     deadline = raw.get("deadline")
     return Strategy(
         steps=tuple(_step(each, f"{where}.steps[{index}]") for index, each in enumerate(raw.get("steps") or ())),

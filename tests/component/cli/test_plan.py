@@ -107,7 +107,7 @@ def test_a_function_in_a_file_counts_before_every_policy(files):
             ["-f", "{}/web.yaml", "--clusters", "{}/fleet.yaml", "--lose", "mars"],
             "--lose mars: there is no such cluster",
         ),
-        (["-f", "{}/bad.yaml", "--clusters", "{}/fleet.yaml"], "bad.yaml is not YAML"),
+        (["-f", "{}/bad.yaml", "--clusters", "{}/fleet.yaml"], "bad.yaml is not valid YAML"),
         (["-f", "{}/odd.yaml", "--clusters", "{}/fleet.yaml"], "odd.yaml, document 1 is no Kubernetes object"),
         (["-f", "{}/wrong.yaml", "--clusters", "{}/fleet.yaml"], "PlacementPolicy both: spec.division.type: 'Fair'"),
         (["-f", "{}/web.yaml", "--clusters", "{}/fleet.yaml", "--policy", "x.py:f"], "name a file and a function"),

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import orjson
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
 from click.testing import CliRunner
 
 from hanse.apiserver import ApiServer, CertificateAuthority, Identity, MemoryStorage
@@ -151,7 +152,7 @@ async def test_a_host_asks_the_hook_over_the_network(tmp_path):
     ("text", "sentence"),
     [
         ("retryBackoff: 5", "kubeconfig must name the file"),
-        ("[", "not YAML"),
+        ("[", "not valid YAML"),
         ("{kubeconfig: a, retryBackoff: -1}", "retryBackoff must be a number of milliseconds"),
     ],
 )
@@ -180,3 +181,26 @@ def test_the_command_prints_the_configuration_for_the_host(tmp_path):
 
     assert done.exit_code == 0
     assert "url: https://127.0.0.1:8443/admit" in done.output
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b'{"request": []}',
+        b'{"request": {"uid": 7}}',
+        b'{"request": {"uid": "u", "object": 7}}',
+        b'{"request": {"uid": "u", "object": {"metadata": {"annotations": ["a"]}}}}',
+    ],
+)
+async def test_a_body_that_is_no_review_is_the_senders_fault(body):
+    runtime = SeededRuntime(1)
+    async with (
+        host(runtime) as client,
+        TestClient(TestServer(application(PolicyHook(client, Engine(), runtime)))) as asked,
+    ):
+        answer = await asked.post("/admit", data=body)
+        assert (answer.status, (await answer.text()).strip() != "") == (400, True)

@@ -10,6 +10,7 @@ from hanse.kube.quantities import (
     canonical_quantity,
     canonical_resource,
     format_quantity,
+    is_whole_number,
     millicores,
     parse_quantity,
     resource_amount,
@@ -74,3 +75,11 @@ def test_scheduling_counts_cpu_in_millicores_and_the_rest_whole_always_rounding_
 def test_formatting_loses_nothing(digits, power, notation):
     value = Decimal(digits).scaleb(power)
     assert value == parse_quantity(format_quantity(value, notation))
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [("1", True), ("1.5", False), ("9" * 400, True), ("1e100", True), ("1" * 60 + ".5", False), ("1n", False)],
+)
+def test_a_quantity_of_any_length_is_whole_or_not(text, whole):
+    assert is_whole_number(parse_quantity(text)) is whole

@@ -17,7 +17,7 @@ from hanse.apiserver.status import (
 )
 from hanse.kube.manifest import Obj
 from hanse.kube.names import NameRule, name_problems
-from hanse.kube.quantities import parse_quantity
+from hanse.kube.quantities import is_whole_number, parse_quantity
 from hanse.kube.selectors import label_value_problems, qualified_name_problems
 
 AT_LEAST_ZERO = "must be greater than or equal to 0"
@@ -139,7 +139,7 @@ def is_zero_share(value: Any) -> bool:
 def is_whole(amount: Any) -> bool:
     """Tell whether a quantity has no fraction."""
     try:
-        return parse_quantity(str(amount)) % 1 == 0
+        return is_whole_number(parse_quantity(str(amount)))
     except ValueError:
         return True  # refused before, when the body was read
 

@@ -14,7 +14,7 @@ from hanse.apiserver.builtin.volumes import volume_problems
 from hanse.apiserver.names import annotation_problems, label_problems
 from hanse.apiserver.status import FieldProblem, invalid_value, required_value, unsupported_value
 from hanse.kube.manifest import Obj, dig
-from hanse.kube.quantities import parse_quantity
+from hanse.kube.quantities import is_whole_number, parse_quantity
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _DEFAULT_MODE = 420
@@ -76,7 +76,7 @@ def _default_amounts(resources: Any) -> None:
         amounts = dig(resources, kind)
         for name, amount in (amounts or {}).items():
             thousandths = parse_quantity(str(amount)) * 1000
-            if thousandths % 1:
+            if not is_whole_number(thousandths):
                 # Nothing finer than a thousandth is counted.
                 amounts[name] = f"{math.ceil(thousandths)}m"
 

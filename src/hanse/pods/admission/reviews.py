@@ -11,6 +11,8 @@ import orjson
 from hanse.api.admiralty.names import TargetName
 from hanse.kube.manifest import Obj
 from hanse.kube.patches.json_patch import json_patch_between
+from hanse.kube.schemas import schema_for
+from hanse.kube.schemas.decoding import decode_errors
 from hanse.pods.admission.mutation import admit, is_elected, stays_home
 from hanse.pods.admission.refusals import Refusal
 from hanse.pods.admission.requests import AdmissionRequest, request_in
@@ -18,6 +20,7 @@ from hanse.pods.admission.seals import Sealer
 from hanse.pods.admission.whole_jobs import admit_job
 
 API_VERSION = "admission.k8s.io/v1"
+_ASKED_ABOUT = (("", "v1", "Pod"), ("batch", "v1", "Job"))
 
 
 class BadReview(ValueError):
@@ -51,7 +54,20 @@ def read_review(body: bytes) -> Obj:
     obj = request.get("object")
     if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict) or not isinstance(obj.get("spec"), dict):
         raise BadReview("request.object: it must be an object with metadata and a spec")
+    if misfit := _misfit(request, obj):
+        raise BadReview(f"request.object: {misfit}")
     return request
+
+
+def _misfit(request: Obj, obj: Obj) -> str:
+    """Say what no API server would send: everything that follows relies on the types of a Pod or a Job."""
+    if not isinstance(request.get("namespace", ""), str) or not isinstance(request.get("userInfo", {}), dict):
+        return "its request needs a namespace and a userInfo that are a text and an object"
+    for group, version, kind in _ASKED_ABOUT:
+        if obj.get("kind", "Pod") == kind:
+            schema = schema_for(group, version, kind)
+            return decode_errors(schema, obj).refusal if schema is not None else ""
+    return f"it must be a Pod or a Job, not {obj.get('kind')!r}"
 
 
 def answer_pod(asked: Obj, known: Knowledge) -> Obj:

@@ -22,6 +22,7 @@ from hanse.kube.errors import ApiError
 from hanse.kube.log import Log
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import Resource
+from hanse.kube.server_log import SERVER_LOG
 from hanse.kube.transport import Unreachable
 from hanse.pods.admission.certificates import ServingCertificate
 from hanse.pods.admission.manifests import JOBS_PATH, PODS_PATH
@@ -82,7 +83,11 @@ class AdmissionServer:
         await self._runtime.in_thread(warm_up)
         context = await self._runtime.in_thread(self._tls.tls_context)
         runner = web.AppRunner(
-            self._application(), access_log=None, keepalive_timeout=_IDLE_SECONDS, shutdown_timeout=1.0
+            self._application(),
+            access_log=None,
+            logger=SERVER_LOG,
+            keepalive_timeout=_IDLE_SECONDS,
+            shutdown_timeout=1.0,
         )
         await runner.setup()
         try:

@@ -23,6 +23,7 @@ from hanse.kube.errors import ApiError
 from hanse.kube.manifest import Obj, labels_of, name_of
 from hanse.kube.resources import Resource
 from hanse.kube.selectors import LabelSelector
+from hanse.kube.server_log import SERVER_LOG
 from hanse.simulator.metrics.readings import NODE_METRICS, POD_METRICS
 
 ADDRESS = "127.0.0.1"
@@ -47,7 +48,7 @@ class NodeServer:
 
     def __init__(self, answers: NodeAnswers) -> None:
         self._answers = answers
-        self._handler = web.Server(self._handle, access_log=None)
+        self._handler = web.Server(self._handle, access_log=None, logger=SERVER_LOG)
         self._server: asyncio.Server | None = None
         self.port = 0
 

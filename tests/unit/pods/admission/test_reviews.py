@@ -147,3 +147,19 @@ def test_what_is_no_review_is_refused_with_a_sentence(case):
 
     with pytest.raises(BadReview, match=says):
         read_review(body)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"metadata": {"name": "a", "annotations": {"a": {}}}}, "metadata.annotations"),
+        ({"spec": {"containers": {"name": "a"}}}, "spec.containers"),
+        ({"spec": {"volumes": [7]}}, "spec.volumes"),
+        ({"kind": "Node"}, "it must be a Pod or a Job"),
+    ],
+)
+def test_a_review_of_what_no_api_server_would_send_is_refused(change, field):
+    review = {"apiVersion": "admission.k8s.io/v1", "request": asked({**pod(), **change})}
+    with pytest.raises(BadReview) as refused:
+        read_review(orjson.dumps(review))
+    assert field in str(refused.value)

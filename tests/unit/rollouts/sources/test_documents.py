@@ -116,7 +116,11 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
         ("a: &a [*a]", "file unfolds into more than can be read; use fewer aliases"),
         (f"{HEAD}a: {'[' * 400}{']' * 400}", "file is nested more than 200 deep; that is not read"),
         (f'{{"a": {"[" * 400}{"]" * 400}}}', "file is nested more than 200 deep; that is not read"),
-        ("[" * 1200, "file is not valid YAML (line 2)"),
+        ("[" * 1200, "file is nested more than 200 deep; that is not read"),
+        # So deep that a reader which calls itself for every level would end the process.
+        ("- " * 100_000, "file is nested more than 200 deep; that is not read"),
+        (f"{HEAD}a: {'9' * 400}", "file holds a number that is larger than any that can be read"),
+        (f"{HEAD}a: {'9' * 5000}", "file is not valid YAML"),
     ],
 )
 def test_what_is_no_manifest_is_refused_with_one_sentence(text, sentence):

@@ -1,0 +1,1 @@
+"""Packets against the DNS server in a process of its own."""

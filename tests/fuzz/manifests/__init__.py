@@ -1,0 +1,1 @@
+"""Hostile manifests, annotations and answers through everything that reads what users write."""

@@ -1,0 +1,1 @@
+"""Requests against the embedded API server in a process of its own."""
