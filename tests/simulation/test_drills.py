@@ -1,6 +1,6 @@
 """Federations that are used and broken by chance, on virtual time, and must be whole in the end.
 
-`make test` plays a few seeds; `make soak-guards` plays two hundred, each twice. A seed that fails is played again by the
+`make test` plays a few seeds; `make soak-guards` two hundred, each twice. A seed that fails is played again by the
 command that the failure names.
 """
 
