@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.results import append_results, line
+from tests.crash_points.points import every, sample
 from tests.crash_points.stage import Point, crash_stage
 from tests.soak.telling import commit
 
@@ -27,11 +28,6 @@ every object but uids, versions, times, addresses and random suffixes.
 | {" | ".join(_COLUMNS)} |
 |{"---|" * len(_COLUMNS)}
 """
-
-
-def sample(writes: int, points: int) -> list[tuple[int, bool]]:
-    """Return points spread over all writes, in turn before and after one."""
-    return [(1 + number * (writes - 1) // max(1, points - 1), number % 2 == 1) for number in range(points)]
 
 
 async def play(options: argparse.Namespace) -> tuple[int, list[Point]]:
@@ -51,8 +47,7 @@ async def play(options: argparse.Namespace) -> tuple[int, list[Point]]:
 def _points(options: argparse.Namespace, writes: int) -> list[tuple[int, bool]]:
     if not (options.all or options.begin or options.end):
         return sample(writes, options.points)
-    stretch = range(options.begin or 1, min(options.end or writes, writes) + 1)
-    return [(at, after) for at in stretch for after in (False, True)]
+    return every(options.begin or 1, min(options.end or writes, writes))
 
 
 def main() -> int:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from hanse.clusters.access import Access
 from hanse.simulator.virtual_time import run_virtually
 from hanse.vitess.first import reparent
-from tests.simulation import health_seeds, random_history
+from tests.simulation import health_seeds, random_access, random_history
 from tests.simulation.composite import random_history as composite_history
 from tests.simulation.health_faults import BROKEN as BROKEN_HEALTH
 from tests.simulation.pods import random_history as pod_history
@@ -179,6 +180,28 @@ def _services() -> list[Guard]:
     ]
 
 
+def _access() -> list[Guard]:
+    async def everybody(*_asked: Any) -> dict[str, str]:
+        return {}
+
+    async def every_cluster(*_asked: Any) -> bool:
+        return True
+
+    removals = {
+        "nobody asks who may use a cluster": ("refusals", everybody),
+        "who may use one cluster may use all": ("_may_use", every_cluster),
+        "rights are remembered for ever": ("_forget", lambda _self: None),
+    }
+
+    def without(name: str, instead: Callable[..., Any]) -> Callable[[Patch], None]:
+        return lambda patch: patch.setattr(Access, name, instead)
+
+    return [
+        Guard(name, WEAK, "access", "least power", without(*removal), lambda seed: random_access.play(seed)[0])
+        for name, removal in removals.items()
+    ]
+
+
 def _executors() -> list[Guard]:
     def found(broken: Callable[..., Any]) -> Callable[[int], Sequence[str]]:
         def goes_wrong(seed: int) -> Sequence[str]:
@@ -199,6 +222,7 @@ def _executors() -> list[Guard]:
 GUARDS = (
     *_engine(),
     *_services(),
+    *_access(),
     *_executors(),
     *_pods(),
     *_composites(),

@@ -13,7 +13,7 @@ from types import FrameType
 
 from hanse.rollouts.execution import execute
 from hanse.simulator.virtual_time import run_virtually
-from tests.simulation import health_seeds, random_handover, random_history
+from tests.simulation import health_seeds, random_access, random_handover, random_history
 from tests.simulation.composite import random_history as composite_history
 from tests.simulation.playing import Outcome, quietly
 from tests.simulation.pods import random_history as pod_history
@@ -105,6 +105,11 @@ def _federated(seed: int) -> Told:
     return Told(tuple(found), tuple(story))
 
 
+def _access(seed: int) -> Told:
+    found, story = random_access.play(seed)
+    return Told(tuple(found), tuple(story))
+
+
 def _executor(seed: int) -> Told:
     try:
         World(seed, execute, orderly=seed % 2 == 0, restless=seed % 4 > 1).live()
@@ -121,6 +126,7 @@ SUITES = {
         ),
         Suite("services", "health by quorum", _services),
         Suite("federated", "federated objects beside plain ones", _federated),
+        Suite("access", "users who may use some clusters only", _access),
         Suite("rollouts", "applications by labels", lambda seed: _found(crashing.live_through(seed).found)),
         Suite("weights", "applications by weights", lambda seed: _found(resolvers.live_through_by_weights(seed).found)),
         Suite("executor", "the executor of rollouts by itself", _executor),
