@@ -187,7 +187,7 @@ def _access() -> list[Guard]:
     async def every_cluster(*_asked: Any) -> bool:
         return True
 
-    removals = {
+    removals: dict[str, tuple[str, Callable[..., Any]]] = {
         "nobody asks who may use a cluster": ("refusals", everybody),
         "who may use one cluster may use all": ("_may_use", every_cluster),
         "rights are remembered for ever": ("_forget", lambda _self: None),
