@@ -37,6 +37,9 @@ async def play(options: argparse.Namespace) -> tuple[int, list[Point]]:
         async with crash_stage(Path(folder)) as stage:
             writes = await stage.measure("undisturbed")
             print(f"the scenario takes {writes} writes", flush=True)
+            again = await stage.live_through("undisturbed-again", 0, after=False)
+            if again.found:
+                raise SystemExit("two undisturbed runs differ: " + "\n".join(again.found))
             for at, after in _points(options, writes):
                 name = f"point-{at}-{'after' if after else 'before'}"
                 played.append(await stage.live_through(name, at, after=after))

@@ -11,6 +11,7 @@ import orjson
 from hanse.api.admiralty.kinds import POD_CHAPERONS
 from hanse.api.pieces import PIECES
 from hanse.api.placed_children import PLACED_CHILDREN
+from hanse.api.planetscale.kinds import VITESS_CLUSTERS
 from hanse.api.service_addresses import SERVICE_ADDRESSES
 from hanse.api.shipper.kinds import APPLICATIONS, RELEASES
 from hanse.kube.client import Client
@@ -31,8 +32,9 @@ _ON_THE_HOST = (
     PLACED_CHILDREN,
     RELEASES,
     SERVICE_ADDRESSES,
+    VITESS_CLUSTERS,
 )
-_IN_MEMBERS = (*_PLAIN, POD_CHAPERONS)
+_IN_MEMBERS = (*_PLAIN, POD_CHAPERONS, VITESS_CLUSTERS)
 # How often something was written is no part of what it is; who wrote a field is told by the fields themselves.
 _LEFT_OUT = ("resourceVersion", "managedFields", "generation", "observedGeneration", "creationTimestamp", "selfLink")
 _RANDOM = (
@@ -53,6 +55,11 @@ async def ending(clients: Mapping[str, Client], namespace: str) -> Ending:
             found[f"{cluster}/{kind.kind}"] = await _listed(client, kind, namespace)
         own = await client.find(NAMESPACES, namespace)
         found[f"{cluster}/Namespace"] = [own] if own is not None else []
+    return common_form(found, namespace)
+
+
+def common_form(found: Mapping[str, list[Obj]], namespace: str) -> Ending:
+    """Return objects by place and name, in the form that two runs have in common."""
     uids = {
         uid_of(obj): f"uid of {place}/{_stem(obj)}"
         for place, objects in found.items()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import yaml
 
 from hanse.api.kubefed.forms import FORM_D
 from hanse.api.metacontroller.kinds import COMPOSITE_CONTROLLERS
+from hanse.api.planetscale.kinds import VITESS_CLUSTERS
 from hanse.api.shipper.kinds import APPLICATIONS
 from hanse.kube.client import Client
 from hanse.kube.manifest import Obj
@@ -15,6 +16,7 @@ from hanse.kube.resources import CONFIGMAPS, CRDS, DEPLOYMENTS, NAMESPACES, PODS
 from tests.behaviour.children_elsewhere import CONTROLLER, LIGHTHOUSES
 from tests.simulation.composite.stage import parent_crd
 from tests.simulation.rollouts.applications import FULL_ON, application, manifests, packed
+from tests.simulation.vitess.federated.world import shop
 
 FEDERATED_CONFIGMAPS = Resource(FORM_D.group, FORM_D.version, "federatedconfigmaps", "FederatedConfigMap")
 REGION = "local"
@@ -26,22 +28,30 @@ async def prepare(host: Client) -> None:
     await host.apply(COMPOSITE_CONTROLLERS, CONTROLLER)
 
 
-async def create(host: Client, home: Client, namespace: str, until_there: Any) -> None:
-    """Write one object by each door; the pod is made in the source, once the namespace is there."""
-    labels = {"multicluster-scheduler": "enabled"}
-    meta = {"name": namespace, "labels": labels}
-    await host.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+def written(lockserver: str, namespace: str) -> list[tuple[Resource, Obj]]:
+    """Return what people write on the federation, something by each door."""
     service, workload = manifests("web", "web:1", 2)
-    app = {**application("v1", name="app", steps=[FULL_ON], clusters=2)}
-    for kind, obj in (
+    objects = (
         (SERVICES, service),
         (DEPLOYMENTS, workload),
         (FEDERATED_CONFIGMAPS, _federated({"color": "blue"})),
         (CONFIGMAPS, packed("v1", name="app", replicas=1)),
-        (APPLICATIONS, app),
+        (APPLICATIONS, application("v1", name="app", steps=[FULL_ON], clusters=2)),
         (LIGHTHOUSES, _lighthouse("green")),
-    ):
-        await host.create(kind, _within(namespace, obj))
+        (VITESS_CLUSTERS, _vitess(lockserver, namespace, "v21")),
+    )
+    return [(kind, _within(namespace, obj)) for kind, obj in objects]
+
+
+async def create(
+    host: Client, home: Client, namespace: str, lockserver: str, until_there: Callable[[], Awaitable[None]]
+) -> None:
+    """Write one object by each door; the pod is made in the source, once the namespace is there."""
+    labels = {"multicluster-scheduler": "enabled"}
+    meta = {"name": namespace, "labels": labels}
+    await host.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+    for kind, obj in written(lockserver, namespace):
+        await host.create(kind, obj)
     await until_there()
     await home.create(PODS, _within(namespace, _elected()))
 
@@ -52,6 +62,8 @@ async def change(host: Client, home: Client, namespace: str) -> None:
     await host.patch(DEPLOYMENTS, "web", {"spec": workload["spec"]}, namespace)
     await host.patch(FEDERATED_CONFIGMAPS, "settings", {"spec": _federated({"color": "red"})["spec"]}, namespace)
     await host.patch(LIGHTHOUSES, "hansa", {"spec": {"colour": "red"}}, namespace)
+    image = {"spec": {"images": {"vttablet": "vitess/lite:v22"}}}
+    await host.patch(VITESS_CLUSTERS, "shop", image, namespace)
     await host.delete(SERVICES, "web", namespace)
     await home.delete(PODS, "errand", namespace)
 
@@ -70,6 +82,14 @@ def _lighthouse(colour: str) -> Obj:
     spec = {"colour": colour, "selector": {"matchLabels": {"light": "on"}}}
     kind = LIGHTHOUSES
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "hansa"}, "spec": spec}
+
+
+def _vitess(lockserver: str, namespace: str, version: str) -> Obj:
+    made = shop({"useast1a": "home", "uswest2a": "away"}, east=1, images={"vttablet": f"vitess/lite:{version}"})
+    root = f"/vitess/{namespace}/global"
+    external = {"implementation": "etcd2", "address": lockserver, "rootPath": root}
+    made["spec"]["globalLockserver"] = {"external": external}
+    return made
 
 
 def _elected() -> Obj:

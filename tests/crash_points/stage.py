@@ -7,15 +7,16 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from hanse.api.clusters import CLUSTERS
 from hanse.api.names import SYSTEM_NAMESPACE
-from hanse.kube.client import Client
-from hanse.kube.errors import ApiError
-from hanse.kube.resources import LEASES, NAMESPACES
+from hanse.api.planetscale.definitions import PLANETSCALE_CRDS
+from hanse.kube.client import Client, WriteOptions
+from hanse.kube.errors import ApiError, NotFound
+from hanse.kube.resources import CRDS, LEASES, NAMESPACES, SERVICE_ACCOUNTS
 from tests.crash_points import scenario
 from tests.crash_points.ending import HOST as FEDERATION
 from tests.crash_points.ending import Ending, differences, ending
@@ -23,7 +24,9 @@ from tests.crash_points.mortal import Fate, writes_file
 from tests.kubernetes.pods.stage import HOME, PodFederation
 from tests.kubernetes.real import HOST, MEMBER, real_clusters
 from tests.kubernetes.real.components import CHECKOUT
+from tests.kubernetes.real.processes import GuardedProcesses
 from tests.kubernetes.rollouts.federation import client_of
+from tests.kubernetes.vitess.programs import start_etcd
 
 AWAY = "away"
 _LEASE = "hanse-controller"
@@ -78,8 +81,11 @@ class MortalFederation(PodFederation):
 class Stage:
     """The federation with people in it, and how the scenario ends undisturbed."""
 
-    def __init__(self, federation: MortalFederation) -> None:
+    def __init__(self, federation: MortalFederation, lockserver: str) -> None:
+        """The federated Vitess keeps its topology in an etcd of its own."""
         self.federation = federation
+        self.lockserver = lockserver
+        self.died = False
         self.clients: dict[str, Client] = {
             name: client_of(cluster.kubeconfig) for name, cluster in federation.clusters.items()
         }
@@ -95,11 +101,17 @@ class Stage:
         label = {"metadata": {"labels": {"topology.kubernetes.io/region": scenario.REGION}}}
         for name in (HOME, AWAY):
             await self.host.patch(CLUSTERS, name, label)
+        for name in (HOME, AWAY):
+            for crd in PLANETSCALE_CRDS:
+                await self.clients[name].apply(CRDS, crd)
         await self._until(self._is_served)
 
     async def _is_served(self) -> bool:
+        """Tell whether all would be stored: admission hears of new kinds seconds after they are served."""
         try:
             await scenario.prepare(self.host)
+            for kind, obj in scenario.written(self.lockserver, "default"):
+                await self.host.create(kind, obj, options=WriteOptions(dry_run=True))
         except ApiError:
             return False
         return True
@@ -140,10 +152,14 @@ class Stage:
     async def _create(self, namespace: str) -> None:
         async def is_there() -> bool:
             await self._supervise()
-            found = [await self.clients[name].find(NAMESPACES, namespace) for name in (HOME, AWAY)]
+            # Without an account no pod is made.
+            found = [await self.clients[name].find(SERVICE_ACCOUNTS, "default", namespace) for name in (HOME, AWAY)]
             return all(found)
 
-        await scenario.create(self.host, self.clients[HOME], namespace, lambda: self._until(is_there))
+        async def until_there() -> None:
+            await self._until(is_there)
+
+        await scenario.create(self.host, self.clients[HOME], namespace, self.lockserver, until_there)
 
     async def _supervise(self) -> None:
         """Start a control plane anew that was killed, as whoever supervises it does."""
@@ -151,7 +167,8 @@ class Stage:
             return
         self.died = True
         # The dead hold the Lease until it runs out, as is tested elsewhere; here nobody waits for that.
-        await self.host.delete(LEASES, _LEASE, SYSTEM_NAMESPACE)
+        with suppress(NotFound):
+            await self.host.delete(LEASES, _LEASE, SYSTEM_NAMESPACE)
         # It is not to die again at a write of the same number.
         Fate(f"{Fate.read(self.federation.fate).word} is over").write(self.federation.fate)
         self.federation.start_controller()
@@ -201,15 +218,25 @@ class Stage:
 @asynccontextmanager
 async def crash_stage(folder: Path) -> AsyncIterator[Stage]:
     """Run the federation for the length of a block."""
-    with real_clusters({FEDERATION: HOST, HOME: MEMBER, AWAY: MEMBER}) as clusters:
-        federation = MortalFederation(clusters, folder)
-        try:
-            federation.start(nodes=1)
-            stage = Stage(federation)
-            try:
-                await stage.prepare()
+    (folder / "etcd").mkdir()
+    etcd = GuardedProcesses(folder / "etcd")
+    try:
+        with real_clusters({FEDERATION: HOST, HOME: MEMBER, AWAY: MEMBER}) as clusters:
+            async with _led(MortalFederation(clusters, folder), start_etcd(etcd)) as stage:
                 yield stage
-            finally:
-                await stage.close()
+    finally:
+        etcd.close()
+
+
+@asynccontextmanager
+async def _led(federation: MortalFederation, lockserver: str) -> AsyncIterator[Stage]:
+    try:
+        federation.start(nodes=1)
+        stage = Stage(federation, lockserver)
+        try:
+            await stage.prepare()
+            yield stage
         finally:
-            federation.stop()
+            await stage.close()
+    finally:
+        federation.stop()
