@@ -3,6 +3,7 @@
 PYTHON ?= python3
 DATA_DIR ?= $(if $(HANSE_DATA_DIR),$(HANSE_DATA_DIR),$(HOME)/.hanse)
 WORKERS ?= 2
+SOAK_TIME ?= 60m
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -32,7 +33,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install install-dev lock run test coverage lint bench soak fuzz kubernetes kubernetes-path helm helm-path vitess vitess-path test-kubernetes conformance clean
+.PHONY: help install install-dev lock run test coverage lint bench soak soak-guards fuzz kubernetes kubernetes-path helm helm-path vitess vitess-path test-kubernetes conformance clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -102,10 +103,12 @@ bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append t
 	$(BIN)/python -m bench.vitess
 	$(BIN)/python -m bench.vitess_topology
 
-soak: $(DEV_STAMP) ## Play hundreds of seeds of random faults, worlds and broken control planes on virtual time
+soak: $(DEV_STAMP) ## Play fresh seeds of all random worlds for SOAK_TIME (default 60m), append to bench/RESULTS.md
+	$(BIN)/python -m tests.soak --for $(SOAK_TIME) --jobs $(WORKERS) --record
+
+soak-guards: $(DEV_STAMP) ## Take every guard away in turn, have the control plane die at every request, play twice what must repeat
+	$(BIN)/python -m tests.soak --mutations --jobs $(WORKERS) --record
 	$(BIN)/hanse simulate --seeds 200 --for 2m --twice --jobs $(WORKERS)
-	$(BIN)/python -m tests.simulation.seeds --seeds 500 --jobs $(WORKERS)
-	$(BIN)/python -m tests.simulation.health_seeds --seeds 200
 	$(BIN)/pytest tests/soak -n $(WORKERS)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest $(TESTS) -m "hypothesis and not kubernetes" $(SHARED)
 

@@ -1,7 +1,7 @@
 """What all tests share.
 
 Properties are tried on the same examples in every run, so that a red run is a change's own doing;
-HYPOTHESIS_PROFILE=thorough tries more of them (`make soak`), HYPOTHESIS_PROFILE=explore looks for new ones.
+HYPOTHESIS_PROFILE=thorough tries more of them (`make soak-guards`), HYPOTHESIS_PROFILE=explore looks for new ones.
 """
 
 import gc

@@ -26,6 +26,7 @@ from hanse.simulator.virtual_time import run_virtually
 from tests.simulation.health_rules import Decide, Rules
 from tests.simulation.health_world import HealthWorld, Temper
 from tests.simulation.playing import quietly
+from tests.simulation.tally import note_fault
 
 STEPS = 10
 _QUIET_SECONDS = 12
@@ -79,6 +80,10 @@ class _Play:
     def _tell(self, sentence: str) -> None:
         self.story.append(f"{self.world.runtime.monotonic():6.1f} s  {sentence}")
 
+    def _strike(self, kind: str, sentence: str) -> None:
+        note_fault(kind)
+        self._tell(sentence)
+
     def _address(self) -> str:
         return self.chance.choice([each for places in self.world.services.values() for each in places.values()])
 
@@ -93,14 +98,14 @@ class _Play:
 
     async def _die(self) -> None:
         address = self._address()
-        self._tell(f"{address} dies")
+        self._strike("dead address", f"{address} dies")
         self.world.dead.add(address)
 
     async def _fail(self) -> None:
         """Have every address of a Service be dead for a while."""
         service = self.chance.choice(sorted(self.world.services))
         dying = set(self.world.services[service].values()) - self.world.dead
-        self._tell(f"everything of {service} dies")
+        self._strike("dead addresses", f"everything of {service} dies")
         self.world.dead |= dying
         await self.rules.wait(self.rules.bound_seconds + self.chance.choice((0.0, 10.0)))
         self.world.dead -= dying
@@ -121,7 +126,7 @@ class _Play:
         address, terms = self._address(), self.world.terms
         was_dead = address in self.world.dead
         enough = terms.rise if was_dead else terms.fall
-        self._tell(f"{address} is {'back' if was_dead else 'away'} for a moment")
+        self._strike("blip", f"{address} is {'back' if was_dead else 'away'} for a moment")
         self.world.dead ^= {address}
         self.rules.blips.add(address)
         await self.rules.wait(int((enough - 1) * terms.interval_seconds * 0.9 - 0.2))
@@ -134,7 +139,7 @@ class _Play:
         checker = cluster_checker(cluster)
         if self.world.offline or (checker not in self.troubled and self._checker_named(checker) is None):
             return
-        self._tell(f"cluster {cluster} is lost")
+        self._strike("down", f"cluster {cluster} is lost")
         self.world.dead.update(places[cluster] for places in self.world.services.values())
         await self.world.kill_checker(checker)
         await self.rules.wait(8)
@@ -150,18 +155,18 @@ class _Play:
     async def _lie(self) -> None:
         if (checker := self._checker()) is not None:
             temper = self.world.vantages[checker].temper = self.chance.choice(_LIES)
-            self._tell(f"{checker} {temper}")
+            self._strike("liar", f"{checker} {temper}")
 
     async def _hide(self) -> None:
         """Have a checker not reach some addresses that others reach."""
         if (checker := self._checker()) is not None:
             hidden = {self._address() for _ in range(self.chance.randint(1, 6))}
-            self._tell(f"{checker} cannot reach {', '.join(sorted(hidden))}")
+            self._strike("unreachable addresses", f"{checker} cannot reach {', '.join(sorted(hidden))}")
             self.world.vantages[checker].unreachable |= hidden
 
     async def _cut(self) -> None:
         if (checker := self._checker()) is not None:
-            self._tell(f"{checker} is cut off from the host")
+            self._strike("partition", f"{checker} is cut off from the host")
             self.world.vantages[checker].wire.hanging = True
 
     async def _isolate(self) -> None:
@@ -173,7 +178,10 @@ class _Play:
         await self.rules.wait(self.rules.bound_seconds)
         well = [name for name, each in self.world.vantages.items() if each.heard and name not in self.troubled]
         cut = self.chance.sample(well, max(0, len(well) - 2))
-        self._tell(f"{address} dies and, once {', '.join(cut) or 'nobody'} is cut off from the host, lives again")
+        self._strike(
+            "partition of many",
+            f"{address} dies and, once {', '.join(cut) or 'nobody'} is cut off from the host, lives again",
+        )
         for checker in cut:
             self.world.vantages[checker].wire.hanging = True
         self.troubled.update(cut)
@@ -184,12 +192,12 @@ class _Play:
         """Have a checker crash and start again: it has to go on where it was."""
         running = [each for each in self.world.vantages.values() if each.task is not None and each.heard]
         checker = self.chance.choice(running).checker
-        self._tell(f"{checker} crashes and starts again")
+        self._strike("death", f"{checker} crashes and starts again")
         await self.world.kill_checker(checker)
         self.world.start_checker(checker)
 
     async def _succeed(self) -> None:
-        self._tell("another leader takes over")
+        self._strike("another leader", "another leader takes over")
         await self.world.depose()
         self.world.lead(self.system.view)
         await self.world.view.wait_settled()

@@ -27,6 +27,7 @@ from tests.simulation.random_host import HostGate
 from tests.simulation.random_judge import AUTHOR, Judge
 from tests.simulation.random_planes import Plane
 from tests.simulation.random_truth import HOST
+from tests.simulation.tally import note_fault
 
 _WORK_SECONDS = 0.002
 _USER = Identity("user", ("system:masters",))
@@ -72,7 +73,16 @@ class RandomMember:
         self.server = server
         self.breakable = BreakableCluster(server, settings, clock, self, work=_WORK_SECONDS)
         self.client = Client(server.connect(_USER), clock, manager="kubectl")
+        self._faults: tuple[Fault, ...] = ()
         server.gate = signed(server.gate)
+
+    def set_faults(self, faults: tuple[Fault, ...]) -> None:
+        """Say what is wrong with it from now on."""
+        for fault in faults:
+            if fault not in self._faults:
+                note_fault(fault.kind)
+        self._faults = faults
+        self.breakable.breakage.set(faults)
 
     async def stop(self) -> None:
         await self.server.stop_serving()
@@ -133,7 +143,7 @@ class RandomFederation:
     def set_faults(self, name: str, faults: tuple[Fault, ...]) -> None:
         """Say what is wrong with a member from now on."""
         self.judge.truth.note_weather(name, self.runtime.monotonic(), broken=bool(faults))
-        self.members[name].breakable.breakage.set(faults)
+        self.members[name].set_faults(faults)
 
     # The control planes' lives
 

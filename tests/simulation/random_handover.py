@@ -18,6 +18,7 @@ from hanse.kube.resources import CONFIGMAPS, NAMESPACES, Resource
 from hanse.simulator.virtual_time import run_virtually
 from tests.simulation.handover import Copies, wrapped
 from tests.simulation.playing import quietly
+from tests.simulation.tally import note_fault
 from tests.simulation.world import World, config, federation
 
 _MEMBERS = ("a", "b")
@@ -130,6 +131,7 @@ async def _take_out(history: _History, target: _Target) -> str:
 
 
 async def _restart(history: _History, _target: _Target) -> str:
+    note_fault("death")
     await history.world.kill_control_plane()
     history.world.start_control_plane()
     return "the control plane was killed and started"

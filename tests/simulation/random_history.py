@@ -67,6 +67,11 @@ async def _play(seed: int, steps: int, named: Sequence[str] | None) -> Outcome:
         return Outcome(seed, tuple(federation.judge.found), tuple(history.stage.story), f"{federation.digest:08x}")
 
 
+def _promise(sentence: str) -> str:
+    """Return which promise is broken where something is not as it should be in the end."""
+    return "say why" if "does not tell" in sentence else "crash and converge"
+
+
 class History:
     """The acts of a random world, and how it ends."""
 
@@ -120,14 +125,14 @@ class History:
         stage.say("from now on everything is well")
         left = await self._settle()
         for sentence in left:
-            judge.blame(f"crash and converge: {sentence}")
+            judge.blame(f"{_promise(sentence)}: {sentence}")
         if left:
             return
         await stage.sleep(_CALM_SECONDS)
         judge.writes.clear()
         await stage.sleep(_QUIET_SECONDS)
         for sentence in problems(stage.truth):
-            judge.blame(f"crash and converge: {sentence} after all")
+            judge.blame(f"{_promise(sentence)}: {sentence} after all")
         for write in judge.writes[:3]:
             judge.blame(f"steady is silent: {write}")
         random_neighbours.check_bystanders(stage)

@@ -11,6 +11,7 @@ from hanse.kube.runtime import Runtime
 from hanse.kube.transport import Request
 from hanse.simulator.faults.gate import FaultGate
 from hanse.simulator.faults.values import Fault, Party
+from tests.simulation.tally import note_fault
 
 _WE = (Party.CONTROL_PLANE,)
 _FAULTS: dict[str, Fault] = {
@@ -40,6 +41,8 @@ class HostGate:
         """Have this trouble from now on, "" for none."""
         before, self.trouble = self.trouble, trouble
         self._note(bool(trouble))
+        if trouble:
+            note_fault(f"host: {trouble}")
         self._faults.set([_FAULTS[trouble]] if trouble in _FAULTS else [])
         if trouble == _DOWN:
             await self._server.stop_serving()

@@ -9,6 +9,7 @@ from hanse.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES
 from tests.simulation.random_objects import KINDS, TIERS, Kind, make_up, namespace, selector
 from tests.simulation.random_stage import MEMBERS, Act, NothingThereError, Stage
 from tests.simulation.random_truth import HOST
+from tests.simulation.tally import note_fault
 
 _LATECOMER = "d"
 # A change reaches every healthy member within this time, whatever the others do.
@@ -111,6 +112,7 @@ async def set_clock(stage: Stage) -> str:
     """Set the clock of the host and of its control planes, rightly or not."""
     stage.federation.clock.skew = round(stage.chance.between(-300.0, 300.0))
     stage.truth.clock_is_wrong = True
+    note_fault("wrong clock")
     return f"the federation's clock is set to {stage.federation.clock.skew:+} s"
 
 

@@ -13,6 +13,7 @@ from hanse.kube.kubeconfig import Endpoint
 from hanse.kube.runtime import Runtime
 from hanse.kube.transport import Request, Response, Stream, Transport, Unreachable
 from tests.simulation.random_truth import HOST
+from tests.simulation.tally import note_fault
 
 T = TypeVar("T")
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
@@ -48,6 +49,7 @@ class Standstill:
 
     def begin(self) -> None:
         """Stop the process."""
+        note_fault("standstill")
         self._going.clear()
 
     def end(self) -> None:
@@ -137,6 +139,7 @@ class Mortal:
         return self._life.is_due()
 
     def _die(self) -> None:
+        note_fault("death")
         self._life.dead = True
         self._life.end()
         raise Unreachable(self.address, "whoever asked has just died")

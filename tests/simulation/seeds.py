@@ -1,6 +1,6 @@
 """Plays random worlds from the command line: `python -m tests.simulation.seeds --seed 17` tells what happened in one.
 
-`make soak` plays five hundred. A seed that breaks a promise is named with the command that plays it again.
+`make soak` plays thousands (`tests/soak`). A seed that breaks a promise is named with the command that plays it again.
 """
 
 from __future__ import annotations

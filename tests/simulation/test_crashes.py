@@ -1,4 +1,4 @@
-"""The control plane dies at some of its requests; `make soak` has it die at each (`tests/soak`)."""
+"""The control plane dies at some of its requests; `make soak-guards` has it die at each (`tests/soak`)."""
 
 import pytest
 

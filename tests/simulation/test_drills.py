@@ -1,6 +1,6 @@
 """Federations that are used and broken by chance, on virtual time, and must be whole in the end.
 
-`make test` plays a few seeds; `make soak` plays two hundred, each twice. A seed that fails is played again by the
+`make test` plays a few seeds; `make soak-guards` two hundred, each twice. A seed that fails is played again by the
 command that the failure names.
 """
 
@@ -29,7 +29,7 @@ def play(seed):
     return run_drill(Drill(seed, CLUSTERS, random_schedule(seed, CLUSTERS, SECONDS, count=6), SECONDS))
 
 
-# Two more where there is time: `make soak` plays two hundred.
+# Two more where there is time: `make soak-guards` plays two hundred.
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.kubernetes) for seed in (1, 2))])
 def test_a_federation_is_whole_once_its_faults_are_over(seed):
     outcome = play(seed)

@@ -346,7 +346,7 @@ async def test_credentials_and_the_machinerys_own_objects_are_never_federated():
         assert await world.managed("a", NAMESPACES) == []
 
 
-# Two more where there is time: `make soak` has a control plane die at each of its requests.
+# Two more where there is time: `make soak-guards` has a control plane die at each of its requests.
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.kubernetes) for seed in (1, 2))])
 async def test_crash_anywhere_and_converge(seed):
     """The control plane dies at a random moment of every step; the end is the same and nothing is doubled."""

@@ -1,6 +1,6 @@
 """Random worlds in which every promise must hold.
 
-`make test` plays one of each theme; `make soak` five hundred, and control planes that lack a guard.
+`make test` plays one of each theme; `make soak` thousands, `make soak-guards` control planes that lack a guard.
 """
 
 import pytest

@@ -27,6 +27,7 @@ from hanse.kube.transport import Request, Response, Stream, Transport, Unreachab
 from hanse.simulator.cluster import SIMULATOR, SimulatedCluster
 from hanse.simulator.networking.providers import Provider
 from hanse.simulator.settings import ClusterSettings
+from tests.simulation.tally import note_fault
 
 ADMINISTRATOR = Identity("admin", ("system:masters",))
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
@@ -146,6 +147,7 @@ class World:
             await asyncio.gather(self._control_plane, return_exceptions=True)
 
     async def fail(self, name: str) -> None:
+        note_fault("down")
         self.clusters[name].fail()
         await self.servers[name].stop_serving()
 

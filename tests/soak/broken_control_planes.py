@@ -28,9 +28,11 @@ from hanse.placement.transition import next_replicas, next_replicas_at_most
 from hanse.propagation import candidates, comparison, member_side
 from hanse.propagation.actions import carry_out
 from hanse.propagation.blast import is_approved, too_far
+from hanse.propagation.comparison import covers
 from hanse.propagation.intent import Intent
 from hanse.propagation.planning import tear_down
 from hanse.propagation.rendering import owned_by
+from hanse.propagation.report import Report
 from hanse.propagation.revision import revised
 from hanse.propagation.waves import Wave, advance
 
@@ -204,6 +206,28 @@ def _cordons_are_overlooked(patch: Patch) -> None:
     patch.setattr(candidates, "Candidate", lambda *args, **told: Candidate(*args, **{**told, "cordoned": False}))
 
 
+def _what_is_right_is_written_again(patch: Patch) -> None:
+    _everywhere(patch, covers, lambda *_args: False)
+
+
+def _the_last_copy_may_go(patch: Patch) -> None:
+    inner = NativeDoor.translate
+
+    def careless(self: Any, source: Any) -> Any:
+        intent = inner(self, source)
+        return replace(intent, nowhere=True) if isinstance(intent, Intent) else intent
+
+    patch.setattr(NativeDoor, "translate", careless)
+
+
+def _problems_are_kept_quiet(patch: Patch) -> None:
+    patch.setattr(NativeDoor, "refused", lambda _self, source, _problem, _now: source)
+
+
+def _what_is_in_the_way_is_kept_quiet(patch: Patch) -> None:
+    patch.setattr(Report, "trouble", property(lambda _self: ""))
+
+
 VARIANTS = (
     Variant("replicas move before they are ready elsewhere", "never the last healthy copy", _replicas_move_at_once),
     # Caches that hold nothing unlabelled keep others' objects safe even then; sources wait for them in vain.
@@ -229,4 +253,8 @@ VARIANTS = (
     Variant("a deposed leader goes on", "crash and converge", _a_deposed_leader_goes_on, themes=("leaders",)),
     Variant("the last word wins", "others' fields", _the_last_word_wins, themes=("host",), seeds=30),
     Variant("cordons are overlooked", "say why", _cordons_are_overlooked, themes=("rules",), seeds=30),
+    Variant("what is right is written again", "steady is silent", _what_is_right_is_written_again),
+    Variant("the last copy goes where nothing is chosen", "never on ignorance", _the_last_copy_may_go, seeds=30),
+    Variant("problems are kept quiet", "say why", _problems_are_kept_quiet, seeds=40),
+    Variant("what is in the way is kept quiet", "say why", _what_is_in_the_way_is_kept_quiet, seeds=40),
 )

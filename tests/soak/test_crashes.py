@@ -1,4 +1,4 @@
-"""The control plane dies at each of its requests in turn, before it is sent and after it is done (`make soak`)."""
+"""The control plane dies at each of its requests in turn, before it is sent and once it is done (`soak-guards`)."""
 
 import pytest
 

@@ -1,20 +1,12 @@
-"""Copies change hands in random worlds, and while the control plane dies at each of its requests (`make soak`)."""
+"""Copies change hands while the control plane dies at each of its requests (`make soak-guards`)."""
 
 import pytest
 
 from hanse.api.kubefed.forms import FORM_D
 from tests.simulation.handover import hand_over_and_die
-from tests.simulation.random_handover import play
 from tests.simulation.world import federation
 
 pytestmark = pytest.mark.timeout(1800)
-
-
-@pytest.mark.parametrize("seed", range(24))
-def test_whatever_comes_and_goes_every_object_has_its_owner_and_none_is_made_anew(seed):
-    found, story = play(seed)
-
-    assert not found, "\n".join((*found, *story))
 
 
 @pytest.mark.looptime

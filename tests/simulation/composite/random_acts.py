@@ -12,6 +12,7 @@ from hanse.kube.transport import Request
 from tests.simulation.composite.random_judge import CHILDREN
 from tests.simulation.composite.random_world import DECORATE, INPUT, RandomWorld
 from tests.simulation.composite.stage import THINGS, WIDE_THINGS, config, thing
+from tests.simulation.tally import note_fault
 
 NAMES = ("ant", "bee")
 _STRANGER = {"stranger": "yes"}
@@ -135,6 +136,7 @@ async def squat(world: RandomWorld) -> str:
         name = request.path.rpartition("/")[2]
         if kind is not None and (kind, name) in world.judge.objects:
             world.weather.ambush = None
+            note_fault("another object of the name")
             await _replace(world, kind, name)
 
     world.weather.ambush = ambush
@@ -165,17 +167,25 @@ async def storm(world: RandomWorld) -> str:
     weather.failing = chance.one_of([0.0, 0.1, 0.3])
     weather.latency = chance.one_of([0.0, 0.0, 0.5])
     weather.lag = chance.one_of([0.0, 0.0, 0.3, 2.0])
+    for name, degree in (("failing writes", weather.failing), ("latency", weather.latency), ("lag", weather.lag)):
+        if degree:
+            note_fault(name)
     return f"of writes {weather.failing:.0%} fail, requests take {weather.latency} s, events {weather.lag} s"
 
 
 async def break_hooks(world: RandomWorld) -> str:
     """Have hooks fail or take their time, or be well again."""
     world.bad_hooks, world.slow_hooks = world.chance.one_of([(0.0, 0.0), (0.5, 0.0), (0.2, 0.5), (1.0, 0.0)])
+    if world.bad_hooks:
+        note_fault("failing hooks")
+    if world.slow_hooks:
+        note_fault("slow hooks")
     return f"of hooks {world.bad_hooks:.0%} fail and {world.slow_hooks:.0%} are slow"
 
 
 async def relist(world: RandomWorld) -> str:
     """Have every watch begin anew."""
+    note_fault("expired watches")
     for wire in world.servers:
         wire.expire()
     return "every watch has expired"
@@ -183,6 +193,7 @@ async def relist(world: RandomWorld) -> str:
 
 async def kill(world: RandomWorld) -> str:
     """Kill the servers of controllers, and start another."""
+    note_fault("death")
     await world.kill()
     world.serve()
     return "the server of controllers was killed"
@@ -197,6 +208,7 @@ async def doom(world: RandomWorld) -> str:
 
 async def overlap(world: RandomWorld) -> str:
     """Have another server of controllers begin before the one at work ends."""
+    note_fault("two servers")
     old = list(world.servers)
     world.serve()
     await world.runtime.sleep(world.chance.between(0.5, 8.0))

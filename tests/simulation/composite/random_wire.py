@@ -11,6 +11,7 @@ from hanse.kube.runtime import Runtime
 from hanse.kube.transport import Request, Response, Stream, Transport, Unreachable
 from tests.simulation.composite.random_judge import CompositeJudge
 from tests.simulation.random_objects import Chance
+from tests.simulation.tally import note_fault
 from tests.simulation.world import WRITES
 
 _EXPIRED = orjson.dumps({"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired"}}) + b"\n"
@@ -94,6 +95,7 @@ class RandomWire:
             return
         self.doom -= 1
         if self.doom < 0:
+            note_fault("death")
             self.dies()
             await asyncio.Event().wait()
 

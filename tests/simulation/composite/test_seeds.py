@@ -1,4 +1,4 @@
-"""Random worlds of lambda controllers; `make soak` plays three hundred, and controllers that lack a guard."""
+"""Random worlds of lambda controllers; `make soak` plays hundreds, `make soak-guards` controllers that lack a guard."""
 
 import pytest
 

@@ -25,6 +25,7 @@ from tests.simulation.pods.random_ending import leftovers, problems
 from tests.simulation.pods.random_world import HOME, Aim, pod_federation
 from tests.simulation.random_host import TROUBLES
 from tests.simulation.random_objects import Chance
+from tests.simulation.tally import note_fault
 
 STEPS = 14
 _STEP_SECONDS = (0.2, 9.0)
@@ -127,6 +128,7 @@ class History:
         await stage.sleep(chance.between(*_STEP_SECONDS))
         if plane.alive and chance.happens(0.1):
             await plane.kill()
+            note_fault("death")
             stage.say("the control plane is killed")
             await stage.sleep(chance.between(0.0, 40.0))
         if not plane.alive:

@@ -37,6 +37,7 @@ from tests.simulation.random_federation import JudgedStorage, RandomMember, sign
 from tests.simulation.random_host import HostGate
 from tests.simulation.random_planes import Plane
 from tests.simulation.random_truth import HOST
+from tests.simulation.tally import note_fault
 
 HOME = "home"
 _USER = Identity("user", ("system:masters",))
@@ -120,10 +121,11 @@ class PodFederation:
 
     def set_faults(self, name: str, faults: tuple[Fault, ...]) -> None:
         """Say what is wrong with a member from now on."""
-        self.members[name].breakable.breakage.set(faults)
+        self.members[name].set_faults(faults)
 
     async def keep_twice(self, seconds: float) -> None:
         """Have every cluster's chaperons kept by one more keeper for a while, as while the lead changes."""
+        note_fault("two keepers")
         keepers = [ChaperonKeeper(Client(self._reach(name), self.clock)) for name in self.members]
         tasks = [asyncio.create_task(keeper.run()) for keeper in keepers]
         try:

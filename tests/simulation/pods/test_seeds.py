@@ -1,4 +1,4 @@
-"""Random worlds of pods that run elsewhere; `make soak` plays three hundred, and doors that lack a guard."""
+"""Random worlds of pods that run elsewhere; `make soak` plays hundreds, `make soak-guards` doors that lack a guard."""
 
 import pytest
 

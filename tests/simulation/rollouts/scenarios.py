@@ -224,7 +224,7 @@ TOGETHER = (
     a_service_of_somebody_else_is_left_alone,
     a_namespace_that_a_cluster_lacks_is_waited_for,
 )
-# One after the other, for the others would notice; `make soak` plays them.
+# One after the other, for the others would notice; `make soak-guards` plays them.
 ALONE = (
     replicas_that_come_later_are_led_to,
     a_block_holds_what_people_ask_for_and_not_what_runs,

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from hanse.kube.errors import NotFound
 from hanse.kube.manifest import Obj
 from hanse.kube.resources import PODS
+from tests.simulation.tally import note_fault
 from tests.simulation.vitess.first_stage import FirstStage, first_stage, my_vitess
 
 STEPS = 8
@@ -55,6 +56,7 @@ class People:
         await self.vitess.change(self.wanted)
 
     async def _kill_server(self) -> None:
+        note_fault("death")
         await self.vitess.on.kill()
         await self.vitess.on.settle(self.vitess.on.runtime.uniform(0, 3))
         self.vitess.on.serve()
@@ -66,6 +68,7 @@ class People:
         on = self.vitess.on
 
         async def break_and_mend(name: str) -> None:
+            note_fault("failing probes")
             await on.client.patch(PODS, name, {"metadata": {"annotations": {_FAILING: "liveness"}}}, "default")
             await on.settle(2)
             await on.client.patch(PODS, name, {"metadata": {"annotations": {_FAILING: None}}}, "default")

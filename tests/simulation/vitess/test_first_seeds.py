@@ -1,4 +1,4 @@
-"""The first Vitess operator under whatever happens; `make soak` plays a hundred such histories."""
+"""The first Vitess operator under whatever happens; `make soak` plays hundreds of such histories."""
 
 import pytest
 

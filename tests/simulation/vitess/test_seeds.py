@@ -1,4 +1,4 @@
-"""Random federated Vitesses; `make soak` plays two hundred, and some that lack a guard."""
+"""Random federated Vitesses; `make soak` plays hundreds, `make soak-guards` some that lack a guard."""
 
 import pytest
 

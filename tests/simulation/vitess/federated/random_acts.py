@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from hanse.kube.errors import ApiError
 from hanse.kube.manifest import dig
 from hanse.kube.transport import Unreachable
+from tests.simulation.tally import note_fault
 from tests.simulation.vitess.federated.net import HOST
 from tests.simulation.vitess.federated.random_world import RandomVitess
 from tests.simulation.vitess.federated.world import HOMES, keyspace, shop
@@ -19,6 +20,7 @@ async def lose_a_member(world: RandomVitess) -> str:
     if world.net.lost:
         return ""
     name = world.chance.one_of(world.net.members)
+    note_fault("down")
     await world.lose(name)
     return f"{name} is lost"
 
@@ -36,6 +38,7 @@ async def part_two(world: RandomVitess) -> str:
     one, other = world.chance.one_of([*world.net.members, HOST]), world.chance.one_of(world.net.members)
     if one == other:
         return ""
+    note_fault("partition")
     world.cut(one, other)
     return f"{one} and {other} are parted"
 
@@ -50,6 +53,7 @@ async def mend(world: RandomVitess) -> str:
 
 async def crash_the_control_plane(world: RandomVitess) -> str:
     """Kill the control plane, and start it a little later."""
+    note_fault("death")
     await world.kill_control_plane()
     await world.runtime.sleep(world.chance.between(0.0, 60.0))
     world.start_control_plane()
@@ -59,6 +63,7 @@ async def crash_the_control_plane(world: RandomVitess) -> str:
 async def crash_an_operator(world: RandomVitess) -> str:
     """Kill an operator in the middle of whatever it does."""
     name = world.chance.one_of(world.net.members)
+    note_fault("death of an operator")
     await world.kill_operator(name)
     await world.runtime.sleep(world.chance.between(0.0, 20.0))
     world.start_operator(name)
@@ -68,6 +73,7 @@ async def crash_an_operator(world: RandomVitess) -> str:
 async def stop_an_etcd_member(world: RandomVitess) -> str:
     """Stop a member of the global lockserver, perhaps the one too many."""
     name = world.chance.one_of(world.net.members)
+    note_fault("etcd member down")
     world.net.etcd_down.add(name)
     world.net.refresh()
     return f"the etcd member of {name} is down"

@@ -1,6 +1,6 @@
 """Rollouts in worlds of chance: whatever happens, clients are served and the end is the same (see `model`).
 
-`make soak` tries many more worlds.
+`make soak` tries many more worlds (`tests/soak`).
 """
 
 import pytest
