@@ -94,7 +94,7 @@ def main() -> int:
     if args.out:
         args.out.write_text(json.dumps(report, indent=1) + "\n")
     peer = f"PEER={args.peer} " if args.peer else ""
-    command = peer + shlex.join(["python", "-m", "bench.side_by_side", *sys.argv[1:]])
+    command = peer + shlex.join(["python", "-m", "bench.side_by_side", "--count", str(args.count)])
     lines = side_by_side_lines(report, command=command, commit=commit())
     if not args.dry_run:
         append_results(lines, SIDE_BY_SIDE_HEADING)
