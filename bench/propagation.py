@@ -10,18 +10,21 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from bench.federated_results import FEDERATED_HEADING, federated_lines
 from bench.results import FEDERATED, Report, append_results, result_lines
-from tests.kubernetes.real import HOST, MEMBER, ClusterShape, KubectlError, RealCluster, real_clusters
+from tests.kubernetes.real import HOST, MEMBER, ClusterShape, KubectlError, RealCluster, real_clusters, wait_until
 
 HANSE = str(Path(sys.executable).parent / "hanse")
 _CONTROLLER = "hanse-controller"
+_PROFILER = "py-spy"
 CLUSTER_KIND = "clusters.clusterregistry.k8s.io"
 REGIONS = ("us-east", "eu-west", "ap-south")
 
@@ -57,6 +60,18 @@ def harness_command(
     return [*command, "--pid", f"controller={controller}"] if controller else command
 
 
+@contextmanager
+def profiled(host: RealCluster, pid: int | None, file: Path | None) -> Iterator[None]:
+    """Have py-spy look at a process a hundred times a second, and write its stacks into a file where one is named."""
+    if pid is None or file is None:
+        yield
+        return
+    host.run(_PROFILER, [_PROFILER, "record", "--format", "raw", "--output", str(file.absolute()), "--pid", str(pid)])
+    yield
+    host.processes.signal(_PROFILER, signal.SIGINT)
+    wait_until(lambda: host.processes.exit_code(_PROFILER) is not None, seconds=60, what="py-spy has written")
+
+
 def parse_args() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.propagation", description=__doc__)
@@ -74,6 +89,11 @@ def parse_args() -> argparse.Namespace:
         "all: members make ReplicaSets and pods beside it (default: %(default)s)",
     )
     add("--out", type=Path, help="write the harness's full report here as well")
+    add(
+        "--profile",
+        type=Path,
+        help="have py-spy write the controller's stacks here, for bench.flame; nothing is recorded",
+    )
     return parser.parse_args()
 
 
@@ -86,7 +106,9 @@ def main() -> int:
         through_hanse = {"hanse", FEDERATED} & set(args.mode.split(","))
         controller = start_control_plane(host, members) if through_hanse else None
         out = host.folder / "report.json"
-        harness = subprocess.run([*harness_command(args, host, members, controller), "--out", str(out)], check=False)
+        with profiled(host, controller, args.profile):
+            run = [*harness_command(args, host, members, controller), "--out", str(out)]
+            harness = subprocess.run(run, check=False)
         if not out.exists():
             return harness.returncode or 1
         text = out.read_text()

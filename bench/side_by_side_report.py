@@ -56,7 +56,7 @@ def _cells(run: Report, ratio: Report) -> list[str]:
     peaks = [phase["processes"].get("controller", {}).get("peak_rss_mb", 0.0) for phase in phases.values()]
     servers = _cpu(phases, "apiservers") + _cpu(phases, "etcd")
     return [
-        _NAMES.get(run["mode"], run["mode"]),
+        str(_NAMES.get(run["mode"], run["mode"])),
         f"{burst['count']:,} × {len(burst['writes']) - 1}",
         " / ".join(_seconds(phases[wave]["t100_s"]) for wave in _WAVES),
         "–" if raw else " / ".join(times(ratio, f"{wave}.t100_s") for wave in _WAVES),
