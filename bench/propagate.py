@@ -38,6 +38,8 @@ doors side by side: `to_native` compares the second with the first.
   hanse     Deployments on the host, nothing else
   federated FederatedDeployments on the host, each with a Deployment as its
             template
+  kubefed   FederatedDeployments in federated namespaces, for the real KubeFed
+  migrated  the same, for Hanse on a host that was KubeFed's
   karmada   Deployments on the host, one PropagationPolicy per namespace
   FILE:NAME a Mode defined in another Python file
 

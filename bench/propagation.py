@@ -10,20 +10,23 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from bench.federated_results import FEDERATED_HEADING, federated_lines
 from bench.results import FEDERATED, Report, append_results, result_lines
-from tests.kubernetes.real import HOST, MEMBER, ClusterShape, KubectlError, RealCluster, real_clusters
+from tests.kubernetes.real import HOST, MEMBER, ClusterShape, KubectlError, RealCluster, real_clusters, wait_until
 
-_HANSE = str(Path(sys.executable).parent / "hanse")
+HANSE = str(Path(sys.executable).parent / "hanse")
 _CONTROLLER = "hanse-controller"
-_CLUSTERS = "clusters.clusterregistry.k8s.io"
-_REGIONS = ("us-east", "eu-west", "ap-south")
+_PROFILER = "py-spy"
+CLUSTER_KIND = "clusters.clusterregistry.k8s.io"
+REGIONS = ("us-east", "eu-west", "ap-south")
 
 
 def member_shape(controllers: str) -> ClusterShape:
@@ -34,7 +37,7 @@ def member_shape(controllers: str) -> ClusterShape:
 
 def start_control_plane(host: RealCluster, members: Sequence[RealCluster]) -> int:
     """Run `hanse controller` on the host, join every member, and return the controller's pid when all are ready."""
-    pid = host.run(_CONTROLLER, [_HANSE, "controller", *_reach(host)])
+    pid = host.run(_CONTROLLER, [HANSE, "controller", *_reach(host)])
     try:
         _join_members(host, members)
     except (KubectlError, subprocess.CalledProcessError) as error:
@@ -57,6 +60,18 @@ def harness_command(
     return [*command, "--pid", f"controller={controller}"] if controller else command
 
 
+@contextmanager
+def profiled(host: RealCluster, pid: int | None, file: Path | None) -> Iterator[None]:
+    """Have py-spy look at a process a hundred times a second, and write its stacks into a file where one is named."""
+    if pid is None or file is None:
+        yield
+        return
+    host.run(_PROFILER, [_PROFILER, "record", "--format", "raw", "--output", str(file.absolute()), "--pid", str(pid)])
+    yield
+    host.processes.signal(_PROFILER, signal.SIGINT)
+    wait_until(lambda: host.processes.exit_code(_PROFILER) is not None, seconds=60, what="py-spy has written")
+
+
 def parse_args() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.propagation", description=__doc__)
@@ -74,6 +89,11 @@ def parse_args() -> argparse.Namespace:
         "all: members make ReplicaSets and pods beside it (default: %(default)s)",
     )
     add("--out", type=Path, help="write the harness's full report here as well")
+    add(
+        "--profile",
+        type=Path,
+        help="have py-spy write the controller's stacks here, for bench.flame; nothing is recorded",
+    )
     return parser.parse_args()
 
 
@@ -81,19 +101,21 @@ def main() -> int:
     """Run the bench; the result is kept only when there is something to compare with raw."""
     args = parse_args()
     member = member_shape(args.member_controllers)
-    with real_clusters({"federation": replace(HOST, fsync=True)} | dict.fromkeys(_REGIONS, member)) as clusters:
+    with real_clusters({"federation": replace(HOST, fsync=True)} | dict.fromkeys(REGIONS, member)) as clusters:
         host, *members = clusters.values()
         through_hanse = {"hanse", FEDERATED} & set(args.mode.split(","))
         controller = start_control_plane(host, members) if through_hanse else None
         out = host.folder / "report.json"
-        harness = subprocess.run([*harness_command(args, host, members, controller), "--out", str(out)], check=False)
+        with profiled(host, controller, args.profile):
+            run = [*harness_command(args, host, members, controller), "--out", str(out)]
+            harness = subprocess.run(run, check=False)
         if not out.exists():
             return harness.returncode or 1
         text = out.read_text()
     if args.out:
         args.out.write_text(text)
     command = shlex.join(["python", "-m", "bench.propagation", *sys.argv[1:]])
-    lines = record(json.loads(text), command=command, commit=_commit())
+    lines = record(json.loads(text), command=command, commit=commit())
     print("\n".join(lines) or "nothing to compare, nothing recorded")
     return harness.returncode
 
@@ -108,20 +130,21 @@ def record(report: Report, *, command: str, commit: str) -> list[str]:
 
 
 def _join_members(host: RealCluster, members: Sequence[RealCluster]) -> None:
-    crd = f"customresourcedefinition/{_CLUSTERS}"
+    crd = f"customresourcedefinition/{CLUSTER_KIND}"
     host.kubectl("wait", crd, "--for=create", "--timeout=50s")
     host.kubectl("wait", crd, "--for=condition=Established", "--timeout=50s")
     for member in members:
-        join = [_HANSE, "join", member.name, *_reach(member), "--host-kubeconfig", str(host.kubeconfig)]
+        join = [HANSE, "join", member.name, *_reach(member), "--host-kubeconfig", str(host.kubeconfig)]
         subprocess.run(join, check=True, stdin=subprocess.DEVNULL)
-    host.kubectl("wait", _CLUSTERS, "--all", "--for=condition=Ready", "--timeout=50s")
+    host.kubectl("wait", CLUSTER_KIND, "--all", "--for=condition=Ready", "--timeout=50s")
 
 
 def _reach(cluster: RealCluster) -> list[str]:
     return ["--kubeconfig", str(cluster.kubeconfig), "--context", cluster.name]
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Return the commit that is measured."""
     found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     return found.stdout.strip() or "–"
 

@@ -12,8 +12,6 @@ import asyncio
 import ctypes
 import gc
 import logging
-import shlex
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -22,6 +20,7 @@ from dataclasses import dataclass, field
 import psutil
 import structlog
 
+from bench.scale_records import command_line, commit, note
 from bench.scale_report import Measured, append_scale
 from hanse.apiserver import ApiServer, Identity, MemoryStorage
 from hanse.apiserver.answers import AnyAnswer
@@ -44,6 +43,7 @@ _LOOK_SECONDS = 0.5
 # Probes and lists of facts go on for ever; they take a small part of a processor.
 _IDLE_SHARE = 0.2
 _LATE_SECONDS = 0.05
+_REST_SECONDS = 15.0
 _LONGEST_SECONDS = 1800.0
 
 
@@ -143,24 +143,44 @@ async def _measured(fleet: Fleet, phase: str) -> Measured:
     before_mb, servers_before = _memory_mb(), fleet.meter.server_seconds
     begin, cpu = time.monotonic(), time.process_time()
     control_plane = fleet.start_control_plane()
-    idle_at = await _wait_idle(fleet.meter, control_plane)
-    taken_mb = psutil.Process().memory_info().rss / 1e6 - before_mb
+    rest = await _wait_idle(fleet.meter, control_plane)
     servers = fleet.meter.server_seconds - servers_before
     spent = time.process_time() - cpu
+    taken_mb = _rss_mb() - before_mb
+    idle = await _idle_percent()
     control_plane.cancel()
     await asyncio.gather(control_plane, return_exceptions=True)
     host = fleet.meter.writes.pop(_HOST, 0)
-    return Measured(phase, idle_at - begin, spent - servers, servers, taken_mb, host, fleet.meter.writes.total())
+    return Measured(
+        phase=phase,
+        seconds=rest.since - begin,
+        cpu_seconds=spent - servers,
+        server_seconds=servers,
+        megabytes=taken_mb,
+        host_writes=host,
+        member_writes=fleet.meter.writes.total(),
+        peak_megabytes=rest.peak_mb - before_mb,
+        idle_percent=idle,
+    )
 
 
-async def _wait_idle(meter: Meter, control_plane: asyncio.Task[None]) -> float:
-    """Wait until hardly anything is done any more; returns when that began."""
-    begin, quiet_since = time.monotonic(), 0.0
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """Since when nothing is done any more, and the most memory that the process had until then."""
+
+    since: float
+    peak_mb: float
+
+
+async def _wait_idle(meter: Meter, control_plane: asyncio.Task[None]) -> _Rest:
+    """Wait until hardly anything is done any more."""
+    begin, quiet_since, peak = time.monotonic(), 0.0, 0.0
     while time.monotonic() - begin < _LONGEST_SECONDS:
         at, cpu = time.monotonic(), time.process_time()
         await asyncio.sleep(_LOOK_SECONDS)
         if control_plane.done():
             control_plane.result()
+        peak = max(peak, _rss_mb())
         lasted = time.monotonic() - at
         # A process that others keep from running takes little time as well; it is late, though.
         if time.process_time() - cpu > _IDLE_SHARE * lasted or lasted > _LOOK_SECONDS + _LATE_SECONDS:
@@ -169,8 +189,19 @@ async def _wait_idle(meter: Meter, control_plane: asyncio.Task[None]) -> float:
             quiet_since = at
         # Status is told some seconds after the last change, so a short rest is not the end.
         elif at - max(quiet_since, meter.last_write) > 4.0:
-            return max(quiet_since, meter.last_write)
+            return _Rest(max(quiet_since, meter.last_write), peak)
     raise SystemExit(f"the control plane was not idle within {_LONGEST_SECONDS:g} s")
+
+
+async def _idle_percent() -> float:
+    """Return the part of one core that everything takes at rest."""
+    at, cpu = time.monotonic(), time.process_time()
+    await asyncio.sleep(_REST_SECONDS)
+    return 100 * (time.process_time() - cpu) / (time.monotonic() - at)
+
+
+def _rss_mb() -> float:
+    return float(psutil.Process().memory_info().rss / 1e6)
 
 
 def _memory_mb() -> float:
@@ -178,7 +209,7 @@ def _memory_mb() -> float:
     gc.collect()
     if sys.platform == "linux":
         ctypes.CDLL(None).malloc_trim(0)
-    return psutil.Process().memory_info().rss / 1e6
+    return _rss_mb()
 
 
 def _object(number: int) -> tuple[Resource, Obj]:
@@ -202,17 +233,13 @@ def main() -> int:
     args = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     measured = asyncio.run(measure(args.clusters, args.objects))
-    command = shlex.join(["python", "-m", "bench.scale", *sys.argv[1:]])
-    lines = [one.line(_commit(), command, args.clusters, args.objects) for one in measured]
+    lines = [one.line(commit(), command_line(), args.clusters, args.objects) for one in measured]
     if not args.dry_run:
         append_scale(lines)
+        for one in measured:
+            note("control plane", one.cells(args.clusters, args.objects))
     print("\n".join(lines))
     return 0
-
-
-def _commit() -> str:
-    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return found.stdout.strip() or "–"
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from bench.results import RESULTS
+from bench.scale_records import Cells
 
 _TITLE = "# Scale: a large federation from a cold start, and started again"
 _COLUMNS = (
@@ -18,6 +19,8 @@ _COLUMNS = (
     "CPU s, control plane / servers",
     "MB",
     "writes, host / members",
+    "peak MB",
+    "at rest, % of a core",
 )
 _HEADING = f"""
 {_TITLE}
@@ -28,7 +31,8 @@ start: the objects are on the host and nowhere else. restart: everything is in p
 control plane until nothing is pending (targets: 60 for 100 clusters × 1,000 objects, 20 for a restart with 5,000
 objects). The processor time of the servers is measured at their gates; the rest is the control plane's. MB: growth of
 the process over the phase, so that of a cold start holds the copies in the members too, and that of a restart is the
-control plane's alone (target: 1,074). Writes of a restart to members: target 0.
+control plane's alone (target: 1,074); peak: the same at its height. Writes of a restart to members: target 0. at rest:
+processor time of everything over 15 s.
 
 | {" | ".join(_COLUMNS)} |
 |{"---|" * len(_COLUMNS)}
@@ -46,6 +50,21 @@ class Measured:
     megabytes: float
     host_writes: int
     member_writes: int
+    peak_megabytes: float
+    idle_percent: float
+
+    def cells(self, clusters: int, objects: int) -> Cells:
+        """Return it as a record, from which the plot is drawn."""
+        return {
+            "phase": self.phase,
+            "clusters": clusters,
+            "objects": objects,
+            "seconds": round(self.seconds, 1),
+            "cpu_seconds": round(self.cpu_seconds, 1),
+            "server_seconds": round(self.server_seconds, 1),
+            "peak_mb": round(self.peak_megabytes),
+            "idle_percent": round(self.idle_percent, 1),
+        }
 
     def line(self, commit: str, command: str, clusters: int, objects: int) -> str:
         """Return its line of the table."""
@@ -59,6 +78,8 @@ class Measured:
             f"{self.cpu_seconds:.1f} / {self.server_seconds:.1f}",
             f"{self.megabytes:.0f}",
             f"{self.host_writes:,} / {self.member_writes:,}",
+            f"{self.peak_megabytes:.0f}",
+            f"{self.idle_percent:.1f}",
         ]
         return f"| {' | '.join(cells)} |"
 

@@ -455,7 +455,10 @@ class Engine:
         return None
 
     async def _report(self, ref: Ref) -> float | None:
-        """Bring a source's status up to date with what the members show."""
+        """Bring a source's status up to date with what the members show, and read nothing before its time has come."""
+        followed = self.view.is_followed(ref.resource)
+        if not followed and (wait := self._pace.rest(ref, self._runtime.monotonic())):
+            return wait
         source, door = self._sources.get(ref), self._doors.find(ref)
         if source is None or door is None or not door.admits(source) or is_deleting(source):
             self._telling.settle(ref)
@@ -463,9 +466,6 @@ class Engine:
         if self._finalizer not in finalizers_of(source):
             # Nothing is placed that nobody would wait for when the source goes; the engine writes it first.
             return None
-        followed = self.view.is_followed(ref.resource)
-        if not followed and (wait := self._pace.rest(ref, self._runtime.monotonic())):
-            return wait
         target = door.target(ref)
         if not self._is_known(target):
             return _LOOK_SECONDS

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from hanse.apiserver.storage import OutOfSpace
+from hanse.cli.embedded.defaults import LARGEST_MESH, doors_at_first
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.embedded.kubeconfig import kubeconfig_for, merge_into, users_kubeconfig
 from hanse.cli.embedded.overview import ClusterRow, NodeRow, overview
@@ -191,3 +192,15 @@ def test_a_wrong_start_is_refused_and_changes_nothing(tmp_path, arguments, sente
     assert result.stderr.strip() == f"error: {sentence.format(path=path, data=data)}"
     assert result.exit_code == 2
     assert sorted(one.name for one in data.iterdir()) == ["federation.json"]
+
+
+@pytest.mark.parametrize(
+    ("clusters", "doors"),
+    [
+        (3, ("composites", "pods", "vitess")),
+        (LARGEST_MESH, ("composites", "pods", "vitess")),
+        (LARGEST_MESH + 1, ("composites", "vitess")),
+    ],
+)
+def test_a_large_federation_starts_without_sources_that_follow_all_of_it(clusters, doors):
+    assert doors_at_first(clusters) == doors

@@ -65,15 +65,16 @@ class KubeFed:
             contexts = (f"--host-cluster-context={self.host.name}", f"--cluster-context={member.name}")
             self._run(self._folder / "kubefedctl", "join", name, f"--kubeconfig={kubeconfig}", *contexts)
 
-    def start(self) -> None:
-        """Start the controller-manager and return when every type propagates and every cluster is ready."""
+    def start(self) -> int:
+        """Start the controller-manager; returns its pid when every type propagates and every cluster is ready."""
         ports = (f"--healthz-addr=127.0.0.1:{free_port()}", f"--metrics-addr=127.0.0.1:{free_port()}")
         program = [str(self._folder / "controller-manager"), f"--kubeconfig={self.host.kubeconfig}"]
-        self.host.run(_PROCESS, [*program, f"--kubefed-namespace={SYSTEM_NAMESPACE}", *ports, "--v=2"])
+        pid = self.host.run(_PROCESS, [*program, f"--kubefed-namespace={SYSTEM_NAMESPACE}", *ports, "--v=2"])
         try:
             wait_until(self._works, seconds=_START_SECONDS, what="KubeFed propagates")
         except TimeoutError as error:
             raise TimeoutError(f"{error}; its log ends:\n{self.host.processes.log_tail(_PROCESS)}") from None
+        return pid
 
     def stop(self) -> None:
         """End the controller-manager at once; what it wrote stays, its finalizers and its lock included."""

@@ -48,5 +48,6 @@ def test_a_mode_may_live_in_any_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nonesuch", "missing.py:MODE"])
 def test_an_unknown_mode_is_refused_with_the_known_ones(name: str) -> None:
-    with pytest.raises(SystemExit, match=f"unknown mode '{name}': use raw, federated, hanse, karmada or FILE:NAME"):
+    known = "raw, federated, hanse, karmada, kubefed, migrated or FILE:NAME"
+    with pytest.raises(SystemExit, match=f"unknown mode '{name}': use {known}"):
         load_mode(name)

@@ -10,13 +10,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hanse.api.admiralty.keys import PODS_DOOR
 from hanse.api.clusters import CLUSTERS, DOORS_ANNOTATION
 from hanse.api.federation import FEDERATIONS, federation_manifest
 from hanse.api.mcs import MCS_ANNOTATION, TAKES_PART
-from hanse.api.metacontroller.kinds import COMPOSITES_DOOR
 from hanse.api.names import FAULT_ANNOTATION, REGION_LABEL, ZONE_LABEL
-from hanse.api.planetscale.kinds import VITESS_DOOR
 from hanse.cli.authorship import stamp_authors
 from hanse.cli.control_plane import (
     campaign,
@@ -28,6 +25,7 @@ from hanse.cli.control_plane import (
 from hanse.cli.embedded.breaking import Keeper, play
 from hanse.cli.embedded.checking import run_checkers
 from hanse.cli.embedded.composite_doors import serve_composites_in
+from hanse.cli.embedded.defaults import LARGEST_MESH, doors_at_first
 from hanse.cli.embedded.folder import Folder, Record
 from hanse.cli.embedded.kept_lockservers import FILE as LOCKSERVER_FILE
 from hanse.cli.embedded.kept_lockservers import KeptLockservers
@@ -181,6 +179,11 @@ class EmbeddedFederation:
             clock = ClusterClock(self._runtime)
             server = await self._open(settings.name, settings.name, clock, progress)
             self.members[settings.name] = SimulatedMember(server, settings, clock, self._runtime)
+        if len(self.members) > LARGEST_MESH:
+            progress(
+                f"with more than {LARGEST_MESH} clusters, no pod runs elsewhere until its cluster's door is opened "
+                "(docs/reference/pods.md)"
+            )
         self._save(host_server)
         async with asyncio.TaskGroup() as tasks:
             for member in self.members.values():
@@ -280,8 +283,7 @@ class EmbeddedFederation:
 
     def _joining(self, member: SimulatedMember) -> list[dict[str, object]]:
         manifests = joining_manifests(member.settings.name, member.server.endpoint(self._runtime), member.labels())
-        # Every door is open on a laptop.
-        doors = f"{COMPOSITES_DOOR},{PODS_DOOR},{VITESS_DOOR}"
+        doors = ",".join(doors_at_first(len(self._settings)))
         manifests[-1]["metadata"]["annotations"] = {MCS_ANNOTATION: TAKES_PART, DOORS_ANNOTATION: doors}
         return manifests
 
