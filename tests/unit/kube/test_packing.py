@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from hanse.kube.packing import _Recent, pack, unpack, zstd
+from hanse.kube.packing import _Recent, pack, unpack
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 SMALL = {"kind": "ConfigMap"}
 LARGE = {"kind": "ConfigMap", "data": {str(number): "text" for number in range(100)}}
