@@ -63,7 +63,7 @@ async def mirror(client: Client, storage: Obj, look: Look) -> Mirrored:
         if (labels.get(KEYSPACE_LABEL), labels.get(SHARD_LABEL)) not in hidden:
             await client.delete(VITESS_BACKUPS, name, namespace, uid=uid_of(own[name]))
     problem = "; ".join(f"{keyspace}/{shard}: {why}" for (keyspace, shard), why in sorted(unknown.items())[:_NAMED])
-    return Mirrored(len(wanted), _happenings(kept), problem)
+    return Mirrored(len(wanted), happenings(kept), problem)
 
 
 async def _own(client: Client, storage: Obj, cluster: str) -> dict[str, Obj]:
@@ -71,7 +71,8 @@ async def _own(client: Client, storage: Obj, cluster: str) -> dict[str, Obj]:
     return {name_of(each): each for each in listed if (controller_of(each) or {}).get("uid") == uid_of(storage)}
 
 
-def _happenings(kept: Inventory) -> tuple[Happening, ...]:
+def happenings(kept: Inventory) -> tuple[Happening, ...]:
+    """Return what is to be told of what a location holds."""
     told: list[Happening] = []
     if kept.left_out:
         said = f"there are {kept.left_out} more than the {MOST_BACKUPS} newest backups, and they are not listed"
