@@ -19,8 +19,9 @@ async def stored(stage):
 
 
 async def ready(stage):
-    found = [find_condition(each["status"]["conditions"], "Ready") for each in await stage.all(VITESS_BACKUP_STORAGES)]
-    return sorted({each["reason"] for each in found})
+    storages = await stage.all(VITESS_BACKUP_STORAGES)
+    found = [find_condition(each.get("status", {}).get("conditions"), "Ready") for each in storages]
+    return sorted({each["reason"] if each else "" for each in found})
 
 
 async def test_each_location_is_listed_once_a_minute_by_a_vtctld_of_its_own():
@@ -60,6 +61,24 @@ async def test_a_location_that_does_not_answer_loses_no_backup_and_one_that_answ
         stage.world.stored = [SECOND]
         await stage.until(lambda: _are(stage, [SECOND]), 120)
         assert await ready(stage) == ["Listed"]
+
+
+async def test_an_empty_list_of_ceph_is_no_proof_that_nothing_is_there():
+    async with operator_stage(tablets=True) as stage:
+        await stage.create(asked(backup={"locations": [{"ceph": {"authSecret": {"name": "ceph", "key": "config"}}}]}))
+        await stage.until(lambda: _says(stage, ["Listed"]), 120)
+        stage.world.stored = [FIRST, SECOND]
+        await stage.until(lambda: _are(stage, [FIRST, SECOND]), 120)
+        stage.world.stored = []
+        await stage.until(lambda: _says(stage, ["NotListed"]), 120)
+        await stage.settle(120)
+        assert await stored(stage) == [FIRST, SECOND]
+        stage.world.stored = [SECOND]
+        await stage.until(lambda: _are(stage, [SECOND]), 120)
+
+
+async def _says(stage, reasons):
+    return bool(await stage.all(VITESS_BACKUP_STORAGES)) and await ready(stage) == reasons
 
 
 async def _are(stage, names):
