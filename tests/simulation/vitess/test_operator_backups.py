@@ -40,8 +40,8 @@ async def test_each_location_is_listed_once_a_minute_by_a_vtctld_of_its_own():
             == ["commerce/-/lost+found: not what Vitess calls a backup, and not listed"] * 2
         )
         before = stage.world.listed
-        await stage.settle(600)
-        assert stage.world.listed - before <= 2 * 10, "many look, and one list a minute is enough"
+        await stage.settle(120)
+        assert stage.world.listed - before <= 2 * 2, "many look, and one list a minute is enough"
         assert len(await stage.events("InvalidBackup")) == 2, "the same again is told once"
 
 
@@ -51,34 +51,16 @@ async def test_a_location_that_does_not_answer_loses_no_backup_and_one_that_answ
         await stage.create(asked(backup={"locations": LOCATIONS[:1]}))
         await stage.until(lambda: _are(stage, [FIRST, SECOND]), 300)
         stage.world.stored = None
-        await stage.settle(300)
+        await stage.settle(120)
         assert await stored(stage) == [FIRST, SECOND]
         assert await ready(stage) == ["NotListed"]
         await stage.kill()
         stage.operate()
-        await stage.settle(120)
+        await stage.settle(30)
         assert await stored(stage) == [FIRST, SECOND], "nor does an operator that starts then"
         stage.world.stored = [SECOND]
         await stage.until(lambda: _are(stage, [SECOND]), 120)
         assert await ready(stage) == ["Listed"]
-
-
-async def test_an_empty_list_of_ceph_is_no_proof_that_nothing_is_there():
-    async with operator_stage(tablets=True) as stage:
-        await stage.create(asked(backup={"locations": [{"ceph": {"authSecret": {"name": "ceph", "key": "config"}}}]}))
-        await stage.until(lambda: _says(stage, ["Listed"]), 120)
-        stage.world.stored = [FIRST, SECOND]
-        await stage.until(lambda: _are(stage, [FIRST, SECOND]), 120)
-        stage.world.stored = []
-        await stage.until(lambda: _says(stage, ["NotListed"]), 120)
-        await stage.settle(120)
-        assert await stored(stage) == [FIRST, SECOND]
-        stage.world.stored = [SECOND]
-        await stage.until(lambda: _are(stage, [SECOND]), 120)
-
-
-async def _says(stage, reasons):
-    return bool(await stage.all(VITESS_BACKUP_STORAGES)) and await ready(stage) == reasons
 
 
 async def _are(stage, names):

@@ -78,13 +78,13 @@ class BackupLists:
 
     async def _list(self, storage: Obj, vtctld: Vtctld) -> Listing:
         try:
-            mirrored = await mirror(self._client, storage, lambda shards: _ask(vtctld, shards, _doubt(storage)))
+            mirrored = await mirror(self._client, storage, lambda shards: _ask(vtctld, shards, doubts(storage)))
         except (ApiError, Unreachable) as error:
             return Listing(str(error), again=_AGAIN_SECONDS)
         return Listing(mirrored.problem, mirrored.told)
 
 
-def _doubt(storage: Obj) -> str:
+def doubts(storage: Obj) -> str:
     """Say why an empty list may be none: of a Ceph that does not answer vtctld says that it holds nothing."""
     kind = read_location(storage["spec"].get("location") or {}).kind
     return "vtctld lists nothing, as it also does while Ceph does not answer" if kind == "ceph" else ""

@@ -50,7 +50,7 @@ def reads_manifests(storage: Obj, settings: Settings) -> bool:
 
 
 def current_pod(storage: Obj, observed: Observed, settings: Settings) -> Obj | None:
-    """Return the Pod of a VitessBackupStorage; None where it is not there, or looks into what was the location before."""
+    """Return the Pod of a VitessBackupStorage; None where there is none yet that looks into its location of now."""
     live = observed.of(PODS).get(backup_subcontroller_name(name_of(storage)))
     return live if live is not None and _is_current(live, subcontroller_pod(storage, settings)) else None
 
