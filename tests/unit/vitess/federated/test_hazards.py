@@ -166,8 +166,8 @@ def test_11_no_primary_is_changed_while_another_change_may_be_under_way(locked):
         if locked:
             async with await topology.lock(paths.shard_directory(_LEFT.keyspace, _LEFT.shard), "PlannedReparentShard"):
                 await tablets.reparent(_LEFT, change)
-        claims = {"type": TabletType.PRIMARY, "primary_term_start_time": Time(20)}
-        await topology.create(paths.tablet(second), Tablet(second, keyspace="orders", shard="-80", **claims))
+        claims = Tablet(second, keyspace="orders", shard="-80", type=TabletType.PRIMARY)
+        await topology.create(paths.tablet(second), replace(claims, primary_term_start_time=Time(20)))
         await tablets.reparent(_LEFT, change)
 
     with pytest.raises(ReparentFailed, match="is locked" if locked else "says that it became primary of orders/-80"):
