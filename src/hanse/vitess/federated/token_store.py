@@ -48,7 +48,7 @@ class TokenStore:
         kept = held[0] if held[0].alias == token.alias else token
         try:
             await store.update(token_path(shard), _encoded(kept), held[1])
-        except (BadVersion, NoNode):
+        except BadVersion:
             return False
         return True
 
