@@ -13,6 +13,9 @@ from hanse.kube.events import EventRecorder
 from hanse.kube.manifest import Key
 from hanse.kube.resources import CRDS, EVENTS
 from hanse.kube.runtime import SystemRuntime
+from hanse.vitess.operator.backup_asking import doubts
+from hanse.vitess.operator.backup_listing import StoredBackup
+from hanse.vitess.operator.backup_mirroring import Listed, mirror
 from hanse.vitess.operator.hooks import Told
 from hanse.vitess.operator.subcontroller import mirror_once
 from tests.unit.vitess.operator.scenes import child, cluster, shard_of
@@ -74,3 +77,25 @@ async def test_what_cannot_be_read_is_not_taken_for_gone_and_what_is_no_backup_i
         with pytest.raises(FileNotFoundError, match="is not mounted"):
             await mirror_once(client, key, mounted, told)
         assert await complete(client) == [False]
+
+
+async def test_an_empty_list_that_is_no_proof_removes_nothing_and_one_that_names_others_does():
+    first, second = (StoredBackup("commerce", "-", f"2026-11-1{day}.014500.zone1-2548885007") for day in (7, 8))
+    async with served() as (client, key, _):
+        storage = await client.get(VITESS_BACKUP_STORAGES, key.name, key.namespace)
+
+        async def mirrored(*stored, doubt=""):
+            async def look(_shards):
+                return Listed(stored, doubt=doubt)
+
+            told = await mirror(client, storage, look)
+            names = [each["status"]["storageName"] for each in (await client.list(VITESS_BACKUPS, "default")).items]
+            return sorted(names), told.problem
+
+        doubt = doubts({"spec": {"location": {"ceph": {}}}})
+        assert doubts({"spec": {"location": {"s3": {}}}}) == ""
+        assert await mirrored(doubt=doubt) == ([], ""), "nothing is lost where nothing was"
+        assert await mirrored(first, second, doubt=doubt) == ([first.name, second.name], "")
+        assert await mirrored(doubt=doubt) == ([first.name, second.name], f"commerce/-: {doubt}")
+        assert await mirrored(second, doubt=doubt) == ([second.name], "")
+        assert await mirrored() == ([], "")

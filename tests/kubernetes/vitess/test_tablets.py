@@ -5,6 +5,9 @@ import asyncio
 import pytest
 
 from hanse.api.vitess_records.topology import CellInfo, Keyspace, TabletAlias, TabletType
+from hanse.vitess.tablets.grpc_calling import GrpcCaller
+from hanse.vitess.tablets.promoting import Promotions, PromotionUnderWay
+from hanse.vitess.tablets.vtctld import Vtctld
 from hanse.vitess.topology import paths
 from hanse.vitess.topology.store import LockTaken
 from tests.kubernetes.vitess.programs import eventually, real_vitess
@@ -61,6 +64,9 @@ async def test_while_vtctld_reparents_hanse_has_no_lock_of_the_shard_and_a_faile
             vitess.client("PlannedReparentShard", timeout, "--new-primary", B, "slow/-", refused=True)
         )
         await vitess.queued(paths.shard_directory("slow", "-"), 1)
+        promotions = Promotions(topology, Vtctld(GrpcCaller(), vitess.vtctld))
+        with pytest.raises(PromotionUnderWay, match="slow/- is locked"):
+            await promotions.reparent("slow", "-", new=TabletAlias.parse(B), expected=TabletAlias.parse(A))
         with pytest.raises(LockTaken):
             async with await topology.lock(paths.shard_directory("slow", "-"), "meanwhile", patience=0.5):
                 pass

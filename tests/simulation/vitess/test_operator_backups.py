@@ -19,8 +19,9 @@ async def stored(stage):
 
 
 async def ready(stage):
-    found = [find_condition(each["status"]["conditions"], "Ready") for each in await stage.all(VITESS_BACKUP_STORAGES)]
-    return sorted({each["reason"] for each in found})
+    storages = await stage.all(VITESS_BACKUP_STORAGES)
+    found = [find_condition(each.get("status", {}).get("conditions"), "Ready") for each in storages]
+    return sorted({each["reason"] if each else "" for each in found})
 
 
 async def test_each_location_is_listed_once_a_minute_by_a_vtctld_of_its_own():
@@ -39,8 +40,8 @@ async def test_each_location_is_listed_once_a_minute_by_a_vtctld_of_its_own():
             == ["commerce/-/lost+found: not what Vitess calls a backup, and not listed"] * 2
         )
         before = stage.world.listed
-        await stage.settle(600)
-        assert stage.world.listed - before <= 2 * 10, "many look, and one list a minute is enough"
+        await stage.settle(120)
+        assert stage.world.listed - before <= 2 * 2, "many look, and one list a minute is enough"
         assert len(await stage.events("InvalidBackup")) == 2, "the same again is told once"
 
 
@@ -50,12 +51,12 @@ async def test_a_location_that_does_not_answer_loses_no_backup_and_one_that_answ
         await stage.create(asked(backup={"locations": LOCATIONS[:1]}))
         await stage.until(lambda: _are(stage, [FIRST, SECOND]), 300)
         stage.world.stored = None
-        await stage.settle(300)
+        await stage.settle(120)
         assert await stored(stage) == [FIRST, SECOND]
         assert await ready(stage) == ["NotListed"]
         await stage.kill()
         stage.operate()
-        await stage.settle(120)
+        await stage.settle(30)
         assert await stored(stage) == [FIRST, SECOND], "nor does an operator that starts then"
         stage.world.stored = [SECOND]
         await stage.until(lambda: _are(stage, [SECOND]), 120)

@@ -114,6 +114,18 @@ async def test_while_a_keyspace_cannot_be_reconciled_its_conditions_are_unknown_
         await stage.until(known, 600)
 
 
+async def test_a_cascade_that_is_over_and_cannot_be_unmarked_is_told():
+    async with operator_stage(tablets=True) as stage:
+        await stage.create(asked())
+        await stage.until(lambda: is_ready_cluster(stage), 300)
+        refuse(stage, f"/vitessshards/{SHARD}", "PATCH")
+        await stage.patch(
+            VITESS_SHARDS, SHARD, {"metadata": {"annotations": {"rollout.planetscale.com/cascade": "go"}}}
+        )
+        said = "its cascade is over and stays marked: somebody took the right away"
+        await stage.until(lambda: _told(stage, "UncascadeFailed", said))
+
+
 async def _told(stage, reason, message):
     return message in await stage.events(reason)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from hanse.api.planetscale.reading import read_location
 from hanse.api.vitess_records.vtctld import BackupInfo, BackupStatus
 from hanse.kube.client import Client
 from hanse.kube.errors import ApiError
@@ -77,13 +78,19 @@ class BackupLists:
 
     async def _list(self, storage: Obj, vtctld: Vtctld) -> Listing:
         try:
-            mirrored = await mirror(self._client, storage, lambda shards: _ask(vtctld, shards))
+            mirrored = await mirror(self._client, storage, lambda shards: _ask(vtctld, shards, doubts(storage)))
         except (ApiError, Unreachable) as error:
             return Listing(str(error), again=_AGAIN_SECONDS)
         return Listing(mirrored.problem, mirrored.told)
 
 
-async def _ask(vtctld: Vtctld, shards: Shards) -> Listed:
+def doubts(storage: Obj) -> str:
+    """Say why an empty list may be none: of a Ceph that does not answer vtctld says that it holds nothing."""
+    kind = read_location(storage["spec"].get("location") or {}).kind
+    return "vtctld lists nothing, as it also does while Ceph does not answer" if kind == "ceph" else ""
+
+
+async def _ask(vtctld: Vtctld, shards: Shards, doubt: str) -> Listed:
     """Return the backups of shards; one of which vtctld says nothing keeps no other waiting."""
     slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -99,4 +106,4 @@ async def _ask(vtctld: Vtctld, shards: Shards) -> Listed:
     answers = await asyncio.gather(*(ask(*each) for each in those))
     pairs = list(zip(those, answers, strict=True))
     stored = [backup for _, answer in pairs if not isinstance(answer, str) for backup in answer]
-    return Listed(tuple(stored), {shard: answer for shard, answer in pairs if isinstance(answer, str)})
+    return Listed(tuple(stored), {shard: answer for shard, answer in pairs if isinstance(answer, str)}, doubt)

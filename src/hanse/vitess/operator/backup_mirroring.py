@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
 from hanse.api.planetscale.kinds import (
     CLUSTER_LABEL,
@@ -25,10 +25,20 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What was found, and of which shards it is not known what there is, with the reasons."""
+    """What was found, and of which shards it is not known what there is, with the reasons.
+
+    Of shards of which nothing was found `doubt` says why there may be something all the same; "" where that is proof.
+    """
 
     stored: tuple[StoredBackup, ...] = ()
-    unknown: Mapping[tuple[str, str], str] | None = None
+    unknown: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    doubt: str = ""
+
+    def uncertain(self, mirrored: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        """Return the shards whose VitessBackups stay as they are, with the reasons; `mirrored` are those with any."""
+        found = {(each.keyspace, each.shard) for each in self.stored}
+        doubted = {shard: self.doubt for shard in mirrored if self.doubt and shard not in found}
+        return {**doubted, **self.unknown}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +60,29 @@ async def mirror(client: Client, storage: Obj, look: Look) -> Mirrored:
     found = (await client.list(VITESS_SHARDS, namespace, labels=f"{CLUSTER_LABEL}={cluster}")).items
     shards = {(labels_of(each)[KEYSPACE_LABEL], str(each["spec"]["name"])): labels_of(each) for each in found}
     listed = await look(frozenset(shards))
-    unknown = listed.unknown or {}
     location = read_location(storage["spec"].get("location") or {}).name
     kept = inventory(cluster, location, listed.stored, frozenset(shards))
     own = await _own(client, storage, cluster)
     wanted = {name_of(each): each for each in kept.backups}
     for name, each in wanted.items():
         await _write(client, storage, each, own.get(name))
-    hidden = {(shards[each][KEYSPACE_LABEL], shards[each][SHARD_LABEL]) for each in unknown if each in shards}
+    mirrored = {_labelled(each) for each in own.values()}
+    uncertain = listed.uncertain([shard for shard, labels in shards.items() if _place(labels) in mirrored])
+    hidden = {_place(shards[shard]) for shard in uncertain if shard in shards}
     for name in own.keys() - wanted.keys():
-        labels = labels_of(own[name])
-        if (labels.get(KEYSPACE_LABEL), labels.get(SHARD_LABEL)) not in hidden:
+        if _labelled(own[name]) not in hidden:
             await client.delete(VITESS_BACKUPS, name, namespace, uid=uid_of(own[name]))
-    problem = "; ".join(f"{keyspace}/{shard}: {why}" for (keyspace, shard), why in sorted(unknown.items())[:_NAMED])
-    return Mirrored(len(wanted), _happenings(kept), problem)
+    problem = "; ".join(f"{keyspace}/{shard}: {why}" for (keyspace, shard), why in sorted(uncertain.items())[:_NAMED])
+    return Mirrored(len(wanted), happenings(kept), problem)
+
+
+def _labelled(backup: Obj) -> tuple[str, str]:
+    return _place(labels_of(backup))
+
+
+def _place(labels: Mapping[str, str]) -> tuple[str, str]:
+    """Return the shard that labels name."""
+    return labels.get(KEYSPACE_LABEL, ""), labels.get(SHARD_LABEL, "")
 
 
 async def _own(client: Client, storage: Obj, cluster: str) -> dict[str, Obj]:
@@ -71,7 +90,8 @@ async def _own(client: Client, storage: Obj, cluster: str) -> dict[str, Obj]:
     return {name_of(each): each for each in listed if (controller_of(each) or {}).get("uid") == uid_of(storage)}
 
 
-def _happenings(kept: Inventory) -> tuple[Happening, ...]:
+def happenings(kept: Inventory) -> tuple[Happening, ...]:
+    """Return what is to be told of what a location holds."""
     told: list[Happening] = []
     if kept.left_out:
         said = f"there are {kept.left_out} more than the {MOST_BACKUPS} newest backups, and they are not listed"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from hanse.api.planetscale.kinds import CLUSTER_LABEL
+from hanse.api.planetscale.kinds import CASCADE_ANNOTATION, CLUSTER_LABEL
 from hanse.composite.hooks.calling import HookFailed
 from hanse.composite.hosting.telling import SYNCED
 from hanse.kube.client import Client
@@ -79,6 +79,9 @@ class SyncHook:
         except NotFound:
             return
         except ApiError as error:
+            if mark.annotations.get(CASCADE_ANNOTATION, "") is None:
+                failed = Happening("UncascadeFailed", f"its cascade is over and stays marked: {error}", warning=True)
+                await self._told.tell(parent, (failed,), about="cascade")
             raise HookFailed(f"{mark.resource.kind} {mark.name}: its annotations cannot be set: {error}") from error
 
     async def close(self) -> None:

@@ -45,7 +45,7 @@ from hanse.vitess.operator.replicating import Caller, Replicating, vtctld_addres
 from hanse.vitess.operator.schedules import sync_schedule
 from hanse.vitess.operator.shaping import Settings
 from hanse.vitess.operator.shards import sync_shard
-from hanse.vitess.operator.storages import reads_manifests, storage_pod, sync_storage
+from hanse.vitess.operator.storages import current_pod, reads_manifests, sync_storage
 from hanse.vitess.operator.tablets import alias_of
 from hanse.vitess.operator.validation import cluster_problems
 from hanse.vitess.operator.verdicts import READY, Happening, Observed, Verdict
@@ -191,7 +191,7 @@ class VitessOperator:
     async def _storage(self, parent: Obj, observed: Observed) -> Verdict:
         if reads_manifests(parent, self._settings):
             return sync_storage(parent, observed, self._settings)
-        listing = await self._backups.look(parent, vtctld_at(storage_pod(parent, observed)))
+        listing = await self._backups.look(parent, vtctld_at(current_pod(parent, observed, self._settings)))
         return sync_storage(parent, observed, self._settings, listing)
 
     async def _registered(

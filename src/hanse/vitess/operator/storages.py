@@ -49,9 +49,15 @@ def reads_manifests(storage: Obj, settings: Settings) -> bool:
     return bool(settings.backup_image) and read_location(storage["spec"].get("location") or {}).kind == "volume"
 
 
-def storage_pod(storage: Obj, observed: Observed) -> Obj | None:
-    """Return the Pod of a VitessBackupStorage as it is."""
-    return observed.of(PODS).get(backup_subcontroller_name(name_of(storage)))
+def current_pod(storage: Obj, observed: Observed, settings: Settings) -> Obj | None:
+    """Return the Pod of a VitessBackupStorage; None where there is none yet that looks into its location of now."""
+    live = observed.of(PODS).get(backup_subcontroller_name(name_of(storage)))
+    return live if live is not None and _is_current(live, subcontroller_pod(storage, settings)) else None
+
+
+def _is_current(live: Obj, wish: Obj) -> bool:
+    same = annotations_of(live).get(DESIRED_STATE_ANNOTATION) == annotations_of(wish).get(DESIRED_STATE_ANNOTATION)
+    return same and not has_failed(live)
 
 
 def sync_storage(parent: Obj, observed: Observed, settings: Settings, listing: Listing | None = None) -> Verdict:
@@ -68,12 +74,11 @@ def sync_storage(parent: Obj, observed: Observed, settings: Settings, listing: L
     status: Obj = {"totalBackupCount": len(backups), "conditions": [_ready(parent, listing)]}
     told = listing.told if listing is not None else ()
     again = listing.again if listing is not None else None
-    wish, live = subcontroller_pod(parent, settings), storage_pod(parent, observed)
+    wish = subcontroller_pod(parent, settings)
+    live = observed.of(PODS).get(name_of(wish))
     if live is None:
         return Verdict((wish,), status, told, again=again)
-    same = annotations_of(live).get(DESIRED_STATE_ANNOTATION) == annotations_of(wish).get(DESIRED_STATE_ANNOTATION)
-    stays = same and not has_failed(live)
-    return Verdict((kept(live),) if stays else (), status, told, again=again)
+    return Verdict((kept(live),) if _is_current(live, wish) else (), status, told, again=again)
 
 
 def _ready(parent: Obj, listing: Listing | None) -> Obj:

@@ -85,7 +85,10 @@ def plan_beginning(scene: BeginningScene) -> Beginning:
     external = [each for each in scene.beginners if each.pool is PoolType.EXTERNAL_MASTER]
     if external:
         ready = sorted(each.alias for each in external if each.running and each.record is not None)
-        return DeclareExternal(ready[0]) if ready else _waiting("no tablet of an externalmaster pool runs yet")
+        if ready:
+            return DeclareExternal(ready[0])
+        said = "no tablet of an externalmaster pool runs yet, so Vitess is not told of its database"
+        return Told("ExternalPrimaryShardBlocked", said)
     return _from_backup(scene) if scene.uses_backups else _from_nothing(scene)
 
 

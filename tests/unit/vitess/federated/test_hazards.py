@@ -6,8 +6,10 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from hanse.api.planetscale.values import LockserverParams
-from hanse.api.vitess_records.topology import TabletAlias
+from hanse.api.vitess_records.topology import CellInfo, Shard, Tablet, TabletAlias, TabletType, Time
 from hanse.kube.manifest import dig
 from hanse.kube.runtime import SeededRuntime
 from hanse.vitess.federated.aliases import DEFAULT_ALIAS, alias_changes, wanted_aliases
@@ -17,11 +19,13 @@ from hanse.vitess.federated.preflight import advice
 from hanse.vitess.federated.pruning import Evidence, judge
 from hanse.vitess.federated.reading import ShardId
 from hanse.vitess.federated.refusing import refusals
+from hanse.vitess.federated.reparenting import ReparentFailed
 from hanse.vitess.federated.splitting import split
 from hanse.vitess.federated.spoken_tablets import SpokenTablets
 from hanse.vitess.federated.tokens import Reparent, TabletSight, Token, next_token
 from hanse.vitess.naming import global_lockserver_name
 from hanse.vitess.tablets.vtctld import Vtctld
+from hanse.vitess.topology import paths
 from hanse.vitess.topology.access import Topology
 from hanse.vitess.topology.memory import MemoryLockserver, MemoryStores
 from tests.unit.vitess.federated.shop import CELLS, SITES, keyspace, plan_of, planned, pool, shop
@@ -144,6 +148,31 @@ def test_11_a_primary_is_changed_by_vtctld_under_the_shards_lock_and_only_from_t
     assert (question.keyspace, question.shard) == ("orders", "-80")
     assert question.expected_primary == TabletAlias("useast1a", 2244051001)
     assert question.new_primary == TabletAlias("uswest2a", 394942161)
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_11_no_primary_is_changed_while_another_change_may_be_under_way(locked):
+    asked = _Asked()
+    stores = MemoryStores({"etcd": MemoryLockserver(SeededRuntime())})
+    topology = Topology(stores, LockserverParams("etcd2", "etcd", "/vitess/shop/global"))
+    tablets = SpokenTablets(topology, asked, Vtctld(asked, "vtctld.example:15999"))
+    first, second, third = (TabletAlias("c", uid) for uid in (1, 2, 3))
+    change = Reparent(str(first), str(third), "west")
+
+    async def scene() -> None:
+        await topology.create(paths.cell_info("c"), CellInfo("etcd", "/vitess/shop/local/c"))
+        named = Shard(first, primary_term_start_time=Time(10))
+        await topology.create(paths.shard(_LEFT.keyspace, _LEFT.shard), named)
+        if locked:
+            async with await topology.lock(paths.shard_directory(_LEFT.keyspace, _LEFT.shard), "PlannedReparentShard"):
+                await tablets.reparent(_LEFT, change)
+        claims = Tablet(second, keyspace="orders", shard="-80", type=TabletType.PRIMARY)
+        await topology.create(paths.tablet(second), replace(claims, primary_term_start_time=Time(20)))
+        await tablets.reparent(_LEFT, change)
+
+    with pytest.raises(ReparentFailed, match="is locked" if locked else "says that it became primary of orders/-80"):
+        asyncio.run(scene())
+    assert asked.questions == []
 
 
 def test_12_all_members_keep_backups_in_one_place():

@@ -11,6 +11,7 @@ from hanse.kube.manifest import labels_of, name_of
 from hanse.vitess.operator import backup_listing
 from hanse.vitess.operator.backup_asking import Listing, stored_backup
 from hanse.vitess.operator.backup_listing import StoredBackup, inventory, list_folder
+from hanse.vitess.operator.backup_mirroring import happenings
 from hanse.vitess.operator.storages import reads_manifests, sync_storage
 from tests.unit.vitess.operator.scenes import SETTINGS, child, cluster, live, names, watched
 from tests.vitess_specs import vitess_cluster
@@ -55,12 +56,13 @@ def test_what_belongs_to_no_shard_is_left_out_and_what_is_no_backup_is_named(tmp
     assert list_folder(tmp_path / "nothing-yet") == []
 
 
-def test_beyond_so_many_the_oldest_are_left_out_and_counted(monkeypatch):
+def test_beyond_so_many_the_oldest_are_left_out_and_told(monkeypatch):
     monkeypatch.setattr(backup_listing, "MOST_BACKUPS", 2)
     stored = [StoredBackup("commerce", "-", f"2026-11-1{day}.014500.zone1-2548885007") for day in range(1, 6)]
     found = inventory("example", "", stored, SHARDS)
     assert [each["status"]["startTime"] for each in found.backups] == ["2026-11-15T01:45:00Z", "2026-11-14T01:45:00Z"]
     assert found.left_out == 3
+    assert [(each.reason, each.warning) for each in happenings(found)] == [("InventoryLimitExceeded", True)]
 
 
 @pytest.mark.parametrize(

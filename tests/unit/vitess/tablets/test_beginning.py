@@ -93,7 +93,7 @@ def test_a_shard_without_a_primary_gets_its_first(given, planned):
         ),
         (
             scene(replace(beginner(5, TabletType.SPARE, PoolType.EXTERNAL_MASTER), running=False)),
-            "InitShardWaiting",
+            "ExternalPrimaryShardBlocked",
             "no tablet of an externalmaster pool runs yet",
         ),
     ],
