@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from hanse.clusters.access import Access
+from hanse.placement.ask import Rollout
 from hanse.simulator.virtual_time import run_virtually
+from hanse.vitess.federated import first_door
 from hanse.vitess.first import reparent
 from tests.simulation import health_seeds, random_access, random_history
 from tests.simulation.composite import random_history as composite_history
 from tests.simulation.health_faults import BROKEN as BROKEN_HEALTH
 from tests.simulation.pods import random_history as pod_history
 from tests.simulation.vitess import first_history
+from tests.simulation.vitess.federated import first_random
 from tests.simulation.vitess.federated import random_history as vitess_history
 from tests.soak import broken_composites, broken_control_planes, broken_pod_doors, broken_vitess
 from tests.unit.rollouts.execution import broken_executors
@@ -169,6 +172,27 @@ def _first_vitess() -> list[Guard]:
     ]
 
 
+def _first_vitess_over_clusters() -> list[Guard]:
+    def with_rollout(instead: Rollout | None) -> Callable[[Patch], None]:
+        return lambda patch: patch.setattr(first_door, "Rollout", lambda **_fields: instead)
+
+    removals = {
+        "all clusters of a Vitess change at once": with_rollout(None),
+        "a cluster changes while another still does": with_rollout(Rollout(max_clusters=1)),
+    }
+    return [
+        Guard(
+            name,
+            SERVING,
+            "vitess-first-federated",
+            "while these were down",
+            remove,
+            lambda seed: run_virtually(lambda: first_random.play(seed)),
+        )
+        for name, remove in removals.items()
+    ]
+
+
 def _services() -> list[Guard]:
     def found(system: health_seeds.System) -> Callable[[int], Sequence[str]]:
         return lambda seed: health_seeds.play(seed, system).found
@@ -228,4 +252,5 @@ GUARDS = (
     *_composites(),
     *_vitess(),
     *_first_vitess(),
+    *_first_vitess_over_clusters(),
 )

@@ -20,6 +20,7 @@ from tests.simulation.pods import random_history as pod_history
 from tests.simulation.rollouts import crashing, resolvers
 from tests.simulation.tally import counting_faults
 from tests.simulation.vitess import first_history
+from tests.simulation.vitess.federated import first_random
 from tests.simulation.vitess.federated import random_history as vitess_history
 from tests.unit.rollouts.execution.model import Broken, World
 
@@ -137,6 +138,11 @@ SUITES = {
             "vitess-first",
             "the first Vitess operator",
             lambda seed: _found(run_virtually(lambda: first_history.play(seed))),
+        ),
+        Suite(
+            "vitess-first-federated",
+            "the first Vitess operator over two clusters",
+            lambda seed: _found(run_virtually(lambda: first_random.play(seed))),
         ),
     )
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from hanse.api.planetscale.kinds import DRAIN_STARTED_ANNOTATION
+from hanse.api.planetscale.kinds import DRAIN_FINISHED_ANNOTATION, DRAIN_STARTED_ANNOTATION
 from hanse.cli.connection import connect_member, read_clusters
 from hanse.cli.failures import Failure
 from hanse.cli.vitess_finding import cluster_options, member_of_tablet, on_vitess, require_plan
@@ -51,6 +51,10 @@ def command(cluster: str, alias: str, cancel: bool, **where: Any) -> None:
             ) from error
         finally:
             await client.close()
-        return f"tablet {alias} in {member} {'is not drained any more' if cancel else 'will be drained in its turn'}"
+        if cancel:
+            return f"tablet {alias} in {member} is not drained any more"
+        return (
+            f"tablet {alias} in {member} will be drained in its turn; {DRAIN_FINISHED_ANNOTATION} on its pod says when"
+        )
 
     click.echo(on_vitess(cluster, where, drain))

@@ -111,6 +111,7 @@ class Rollout:
 
     Without a number all clusters of a group change at once where there is an order, else one. The next begin when those
     before are well and have been so for `pause_seconds`; a `manual` one asks a person before every group but the first.
+    Where one changes `alone`, all others have to be well for that, whichever version they have.
     """
 
     order: tuple[ClusterTerm, ...] = ()
@@ -118,6 +119,7 @@ class Rollout:
     max_percent: int | None = None
     manual: bool = False
     pause_seconds: float = 0.0
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,11 @@ def advance(
         if now < until:
             text = f"{progress}; after a pause of {rollout.pause_seconds:g} s it reaches {_some(current)}"
             return Wave(tuple(pending), text, milestone=reached, until=until)
+    disturbed = [name for name in pending if standings[name].ailment is not None]
+    if rollout.alone and disturbed and not ailing:
+        # Others wait for it, so that the new version, which may be what makes it well, has to reach it first.
+        waiting = tuple(name for name in pending if name != disturbed[0])
+        return Wave(waiting, f"{progress}; it reaches {disturbed[0]} now" if waiting else "")
     room = max(0, _at_a_time(rollout, len(standings), len(groups[index])) - len(ailing))
     waiting = tuple(name for name in pending if name not in current[:room])
     text = f"{progress}; it reaches {_some(current[:room])} now" if room else f"{progress}; {_waits_for(ailing)}"

@@ -102,10 +102,8 @@ def test_a_tablet_is_drained_where_it_is_and_let_be_again(federation: ServedFede
     async def marks() -> dict[str, str]:
         return annotations_of(await federation.clients["east"].get(PODS, tablet_name("shop", PRIMARY), "vt"))
 
-    assert federation.say("vitess", "drain", "shop", PRIMARY) == (
-        0,
-        f"tablet {PRIMARY} in east will be drained in its turn\n",
-    )
+    code, said = federation.say("vitess", "drain", "shop", PRIMARY)
+    assert (code, said.partition(";")[0]) == (0, f"tablet {PRIMARY} in east will be drained in its turn")
     assert DRAIN_STARTED_ANNOTATION in federation.ask(marks())
     assert federation.say("vitess", "drain", "shop", PRIMARY, "--cancel")[0] == 0
     assert DRAIN_STARTED_ANNOTATION not in federation.ask(marks())
@@ -229,3 +227,22 @@ def test_a_plan_says_that_the_control_plane_reaches_no_lockserver_of_an_inner_na
     assert done.exit_code == 0, done.output
     assert "note: the federation: the control plane does not reach the lockserver etcd.vt.svc:2379" in done.output
     assert "give spec.globalLockserver.external.address the name of a federated Service" in done.output
+
+
+def test_an_evacuation_that_is_waited_for_ends_when_no_primary_is_there(federation: ServedFederation):
+    async def lead_from(members: list[str]) -> list[str]:
+        source = await federation.host.get(VITESS_CLUSTERS, "shop", "vt")
+        shards = source["status"]["federation"]["shards"].values()
+        before = [state["member"] for state in shards]
+        for state, member in zip(shards, members, strict=True):
+            state["member"] = member
+        await federation.host.update(VITESS_CLUSTERS, source, subresource="status")
+        return before
+
+    before = federation.ask(lead_from(["west", "west"]))
+    try:
+        code, said = federation.say("vitess", "evacuate", "shop", "east", "--wait")
+        assert (code, said) == (0, "cluster east has no primary of shop any more\n")
+        assert federation.say("vitess", "evacuate", "shop", "east", "--undo")[0] == 0
+    finally:
+        federation.ask(lead_from(before))

@@ -18,9 +18,11 @@ NEW = Standing(updated=True)
 BUSY = Standing(updated=True, ailment=Ailment("1 of 3 replicas are available"))
 STUCK = Standing(updated=True, ailment=Ailment("its rollout makes no progress", stuck=True))
 UNKNOWN = Standing(updated=True, known=False)
+OLD_BUSY = Standing(updated=False, ailment=Ailment("1 of 3 replicas are available"))
 
 ONE_BY_ONE = Rollout()
 TWO = Rollout(max_clusters=2)
+ALONE = Rollout(max_clusters=1, alone=True)
 HALF = Rollout(max_percent=50)
 ORDERED = Rollout(order=(ClusterTerm(names=("a",)),))
 MANUAL = Rollout(order=(ClusterTerm(names=("a",)),), manual=True)
@@ -41,6 +43,32 @@ CASES = {
     "the next waits for it": (ONE_BY_ONE, FLAT, [BUSY, OLD, OLD, OLD], 0, "bcd", "it waits for a: 1 of 3 replicas"),
     "the next begins when it is well": (ONE_BY_ONE, FLAT, [NEW, OLD, OLD, OLD], 0, "cd", "it reaches b now"),
     "the last one waits for nobody else": (ONE_BY_ONE, FLAT, [NEW, NEW, NEW, OLD], 0, "", ""),
+    "one that still has the version before is not waited for": (
+        ONE_BY_ONE,
+        FLAT,
+        [OLD, OLD_BUSY, OLD, OLD],
+        0,
+        "bcd",
+        "",
+    ),
+    "it is where one changes alone, and goes first": (
+        ALONE,
+        FLAT,
+        [OLD, OLD_BUSY, OLD, OLD],
+        0,
+        "acd",
+        "it reaches b now",
+    ),
+    "of several that are not well one goes first": (
+        ALONE,
+        FLAT,
+        [NEW, OLD_BUSY, OLD_BUSY, OLD],
+        0,
+        "cd",
+        "reaches b now",
+    ),
+    "whoever has the new version goes before": (ALONE, FLAT, [BUSY, OLD_BUSY, OLD, OLD], 0, "bcd", "it waits for a"),
+    "alone and all well": (ALONE, FLAT, [NEW, OLD, OLD, OLD], 0, "cd", "it reaches b now"),
     "all done": (ONE_BY_ONE, FLAT, [NEW, BUSY, NEW, NEW], 0, "", ""),
     "two at a time": (TWO, FLAT, [OLD, OLD, OLD, OLD], 0, "cd", "it reaches a, b now"),
     "one place of two is free": (TWO, FLAT, [BUSY, NEW, OLD, OLD], 0, "d", "it reaches c now"),

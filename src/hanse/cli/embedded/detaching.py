@@ -17,7 +17,10 @@ def detach(folder: Folder, options: Sequence[str]) -> Record:
     """Run `hanse up` with these options in a process of its own; returns when it is ready, or raises Failure."""
     folder.make()
     if pid := folder.holder():
-        raise Failure(f"a federation is running in {folder.path} already (process {pid})")
+        raise Failure(
+            f"a federation is running in {folder.path} already (process {pid}); `hanse down` stops it, and --data-dir "
+            "gives another one a folder of its own"
+        )
     arguments = [sys.executable, "-m", "hanse", "up", "--data-dir", str(folder.path), *options]
     with folder.opened(folder.log.name, "ab") as log:
         begin = log.tell()

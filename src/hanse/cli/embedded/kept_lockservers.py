@@ -19,7 +19,7 @@ Address = tuple[str, str]
 class KeptLockservers:
     """The simulated lockservers by their addresses, which are stored whenever one was written to."""
 
-    def __init__(self, runtime: Runtime, write: Callable[[bytes], None] | None = None) -> None:
+    def __init__(self, runtime: Runtime, write: Callable[[bytes], object] | None = None) -> None:
         """Without `write` nothing outlives the process."""
         self._runtime = runtime
         self._write = write

@@ -60,7 +60,7 @@ class FirstVitessDoor(VitessDoor):
                 division=Duplicated(),
                 failover=NEVER,
                 # Shards have tablets in several members, whose operators know nothing of each other.
-                rollout=Rollout(max_clusters=1),
+                rollout=Rollout(max_clusters=1, alone=True),
             ),
             overrides=tuple(
                 Override(ClusterTerm(names=(member,)), ({"op": "replace", "path": "", "value": part},))

@@ -11,7 +11,7 @@ from hanse.kube.manifest import Obj, dig
 from hanse.vitess.federated.homes import Site, find_homes
 from hanse.vitess.federated.initializers import candidates, initializer_pools, initializer_refusals
 from hanse.vitess.federated.leaving import is_moved
-from hanse.vitess.federated.plan import Plan
+from hanse.vitess.federated.plan import Plan, spec_digest
 from hanse.vitess.federated.quorum import Quorum, quorum_refusals, read_quorum
 from hanse.vitess.federated.reaching import INNER_ENDINGS, host_of
 from hanse.vitess.federated.reading import (
@@ -49,7 +49,9 @@ def refusals(source: Obj, sites: Sequence[Site], before: Plan | None = None) -> 
     found += _lockservers(spec, quorum, across=len(set(homes.values())) > 1)
     # Which of several cells of one name is too many was said with its place.
     told = {refusal.field for refusal in found} | {"spec.cells" for refusal in found if refusal.field.endswith(".name")}
-    found += [refusal for refusal in _operator_refusals(spec) if refusal.field not in told]
+    # What was planned has been found right before; the largest would take a quarter of a second each time.
+    if known.spec != spec_digest(source):
+        found += [refusal for refusal in _operator_refusals(spec) if refusal.field not in told]
     if not found:
         found += initializer_refusals(spec, homes)
         found += _locations(spec, shards, homes, known)

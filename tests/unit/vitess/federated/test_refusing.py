@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from hanse.kube.manifest import Obj
 from hanse.vitess.federated.homes import Site
+from hanse.vitess.federated.plan import spec_digest
 from hanse.vitess.federated.refusing import REPLACE_ETCD_ANNOTATION, refusals
 from tests.unit.vitess.federated.shop import SITES, cell, keyspace, plan_of, planned, pool, shop
 
@@ -239,6 +241,13 @@ def test_names_and_spellings_that_an_operator_refuses_are_refused_at_the_top(spo
     source = shop()
     spoil(source["spec"])
     assert [each.field for each in planned(source, plan_of(shop())).refusals] == [field]
+
+
+def test_a_specification_that_is_planned_already_is_not_refused_afterwards_for_what_operators_learnt_to_refuse():
+    source = shop()
+    _template(source["spec"])["databaseInitScriptSecret"] = None
+    before = replace(plan_of(shop()), spec=spec_digest(source))
+    assert planned(source, before).refusals == ()
 
 
 def test_a_new_cell_without_a_cluster_is_refused():
