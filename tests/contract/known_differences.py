@@ -38,9 +38,7 @@ CRDS = "An embedded object without a kind is accepted, where upstream refuses it
 ANONYMOUS = "Nobody without a name gets past authentication (401), where upstream lets RBAC refuse them (403)"
 
 _UNSERVED = (
-    "apiregistration.k8s.io",
     "flowcontrol.apiserver.k8s.io",
-    "node.k8s.io",
     "resource.k8s.io",
 )
 _AUTOSCALER = (

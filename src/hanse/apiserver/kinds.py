@@ -227,6 +227,7 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
             subresources=("approval", "status"),
         ),
     ),
+    ("node.k8s.io", "v1"): (KindEntry("runtimeclasses", "RuntimeClass", namespaced=False),),
     ("scheduling.k8s.io", "v1"): (
         KindEntry("priorityclasses", "PriorityClass", namespaced=False, short_names=("pc",)),
     ),
