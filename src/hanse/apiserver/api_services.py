@@ -9,17 +9,8 @@ from collections.abc import Callable, Iterable
 
 from hanse.apiserver.registry import Registry
 from hanse.kube.manifest import Obj
-from hanse.kube.resources import Resource
 
-API_SERVICES = Resource(
-    "apiregistration.k8s.io",
-    "v1",
-    "apiservices",
-    "APIService",
-    namespaced=False,
-    categories=("api-extensions",),
-    singular="apiservice",
-)
+API_SERVICES = "apiregistration.k8s.io/apiservices"
 _CORE_PRIORITY, _HIGHEST_PRIORITY, _CUSTOM_PRIORITY = 18000, 17900, 1000
 _BETWEEN_GROUPS = 100
 _VERSION_PRIORITY = 15
@@ -55,8 +46,8 @@ def _api_service(group: str, version: str, group_priority: int, version_priority
         "message": "Local APIServices are always available",
     }
     return {
-        "apiVersion": API_SERVICES.api_version,
-        "kind": API_SERVICES.kind,
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
         "metadata": {"name": f"{version}.{group}", "creationTimestamp": started},
         "spec": spec,
         "status": {"conditions": [available]},

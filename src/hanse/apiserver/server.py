@@ -89,7 +89,7 @@ class ApiServer:
         )
         await storage.open(runtime, hub.publish)
         server = cls(core)
-        server.compute(API_SERVICES, api_services(core.registry, timestamp(runtime.now())))
+        core.computed[API_SERVICES] = api_services(core.registry, timestamp(runtime.now()))
         await bootstrap(core)
         await server._loops.start()
         server._bookmarks = asyncio.create_task(server._send_bookmarks())
