@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hanse.kube.manifest import Obj
 from tests.component.apiserver.conftest import Api, pod
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -42,3 +43,14 @@ async def test_a_pod_of_an_unknown_runtime_class_is_refused(api: Api) -> None:
 async def test_the_handler_of_a_runtime_class_cannot_change(api: Api) -> None:
     await api.create(CLASSES, SANDBOXED)
     assert (await api.patch(f"{CLASSES}/sandboxed", {"handler": "kata"})).code == 422
+
+
+async def test_a_review_has_no_form_of_a_table(api: Api) -> None:
+    review: Obj = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+    review["spec"] = {"nonResourceAttributes": {"path": "/", "verb": "get"}}
+    path, table = (
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        "application/json;as=Table;v=v1;g=meta.k8s.io",
+    )
+    assert (await api.call("POST", path, review, accept=table)).code == 406
+    assert (await api.call("POST", path, review, accept=f"{table},application/json")).code == 201
