@@ -31,6 +31,14 @@ SKIPS: Mapping[str, tuple[str, ...]] = {
     "It waits for many minutes by design": (r"\[Slow\]",),
 }
 
+# Tests that take longer than others even where all is well.
+_PATIENCE: Mapping[str, float] = {
+    # They wait a minute for kube-proxy's pods, and then go on without.
+    r"SchedulerPreemption": 60.0,
+    # Upstream's quota controller puts a forged status right every five minutes.
+    r"apply changes to a resourcequota status": 300.0,
+}
+
 _NAME = re.compile(r":\d+: (\[sig-.*)$")
 _SIG = re.compile(rf"\[sig-({'|'.join(SIGS)})\]")
 
@@ -67,6 +75,11 @@ def reason_to_skip(name: str) -> str:
         if any(re.search(pattern, name) for pattern in patterns):
             return reason
     return ""
+
+
+def extra_seconds(name: str) -> float:
+    """Return how much longer than others a test may take."""
+    return max((seconds for pattern, seconds in _PATIENCE.items() if re.search(pattern, name)), default=0.0)
 
 
 def is_serial(name: str) -> bool:

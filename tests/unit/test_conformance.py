@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.choice import Choice, choose, is_serial, names_of
+from tests.conformance.choice import Choice, choose, extra_seconds, is_serial, names_of
 from tests.conformance.page import Record, read_page, write_page
 from tests.conformance.reports import Outcome, Verdict, outcome_in
 
@@ -32,6 +32,11 @@ def test_the_conformance_tests_of_our_groups_are_chosen_and_the_others_have_a_re
 
 def test_a_serial_test_has_the_cluster_to_itself() -> None:
     assert [is_serial(name) for name in (JOB, SET)] == [False, True]
+
+
+def test_a_test_that_waits_by_itself_has_more_time() -> None:
+    preemption = "[sig-scheduling] SchedulerPreemption [Serial] validates basic preemption works [Conformance]"
+    assert [extra_seconds(name) for name in (JOB, preemption)] == [0.0, 60.0]
 
 
 @pytest.mark.parametrize(
