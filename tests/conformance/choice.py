@@ -28,6 +28,11 @@ SKIPS: Mapping[str, tuple[str, ...]] = {
         r"Guestbook application",
         r"Update Demo",
     ),
+    "A script in a container decides how the test goes, and simulated containers run no scripts": (
+        r"Job .*(backoffLimitPerIndex|FailIndex action|pod failure policy|some indexes remain pending)",
+        r"ServiceAccounts should mount ",
+    ),
+    "An image that no registry has must not start, and simulated nodes ask no registry": (r"proportional scaling",),
     "It waits for many minutes by design": (r"\[Slow\]",),
 }
 
@@ -35,6 +40,8 @@ SKIPS: Mapping[str, tuple[str, ...]] = {
 _PATIENCE: Mapping[str, float] = {
     # They wait a minute for kube-proxy's pods, and then go on without.
     r"SchedulerPreemption": 60.0,
+    # A CronJob runs every minute, and they wait for two or three of its runs.
+    r"CronJob should (replace jobs|schedule multiple)": 180.0,
     # Upstream's quota controller puts a forged status right every five minutes.
     r"apply changes to a resourcequota status": 300.0,
 }
