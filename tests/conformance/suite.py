@@ -6,7 +6,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tests.conformance.choice import extra_seconds, is_serial
@@ -33,9 +33,9 @@ class Suite:
         """Run tests and tell of each as it ends; those that want the cluster to themselves come last, one by one."""
         for workers, serial in ((self._side_by_side, False), (1, True)):
             with ThreadPoolExecutor(workers) as pool:
-                mine = [name for name in names if is_serial(name) == serial]
-                for name, outcome in zip(mine, pool.map(self._play, mine), strict=True):
-                    tell(name, outcome)
+                playing = {pool.submit(self._play, name): name for name in names if is_serial(name) == serial}
+                for done in as_completed(playing):
+                    tell(playing[done], done.result())
 
     def _play(self, name: str) -> Outcome:
         seconds = self._seconds + extra_seconds(name)
