@@ -31,6 +31,11 @@ SKIPS: Mapping[str, tuple[str, ...]] = {
     "A script in a container decides how the test goes, and simulated containers run no scripts": (
         r"Job .*(backoffLimitPerIndex|FailIndex action|pod failure policy|some indexes remain pending)",
         r"ServiceAccounts should mount ",
+        r"StatefulSet .* rolling updates and roll backs",
+        r"Kubectl expose should create services for rc|Kubectl logs logs",
+    ),
+    "A kubelet refuses a pod whose port is taken, and simulated nodes have no ports": (
+        r"recreate evicted statefulset",
     ),
     "An image that no registry has must not start, and simulated nodes ask no registry": (r"proportional scaling",),
     "It waits for many minutes by design": (r"\[Slow\]",),
