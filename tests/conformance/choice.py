@@ -38,7 +38,7 @@ SKIPS: Mapping[str, tuple[str, ...]] = {
         r"recreate evicted statefulset",
     ),
     "An image that no registry has must not start, and simulated nodes ask no registry": (r"proportional scaling",),
-    "It waits for many minutes by design": (r"\[Slow\]",),
+    "It waits for many minutes by design": (r"\[Slow\]|same hostPort and protocol but one using",),
 }
 
 # Tests that take longer than others even where all is well.
