@@ -60,7 +60,7 @@ def test_a_page_is_read_as_it_was_written() -> None:
     record = Record({JOB: "passed", SET: "passed"}, {JOB: "passed"})
     page = write_page(record, Choice((JOB, SET), {"It is slow": ("[sig-apps] other",)}), date="2026-11-18")
     assert read_page(page) == record
-    assert "passes 2; of these the simulated cluster passes 1 (50.0%)" in page
+    assert "passes 2. Of these 1 were played on the simulated cluster, which passes 1\n(100.0%)" in page
     assert "| It is slow | 1 |" in page
 
 
@@ -74,6 +74,12 @@ def test_too_few_passed_and_failures_without_a_cause_are_problems() -> None:
     problems = Record({JOB: "passed", SET: "passed"}, {JOB: "passed", SET: "failed"}).problems()
     assert problems[0] == "1 of 2 are less than 90%"
     assert SET in problems[1]
+
+
+def test_what_was_not_played_is_a_problem_and_no_failure() -> None:
+    record = Record({JOB: "passed", SET: "passed"}, {JOB: "passed"})
+    assert (record.rest, record.unplayed, record.share) == ([], [SET], 1.0)
+    assert record.problems() == ["1 that the real control plane passes were not played on the simulated cluster"]
 
 
 def test_what_only_the_simulated_cluster_passes_does_not_count() -> None:
