@@ -118,11 +118,11 @@ two clusters: a real control plane (etcd, kube-apiserver, kube-controller-manage
 simulated nodes, and a simulated cluster on the embedded API server, as `hanse up` makes them. No container runs in
 either, so what the real control plane passes is the bar.
 
-**The real control plane passes {bar}. Of these {played} were played on the simulated cluster, which passes {reached}
-({record.share:.1%}).**
+**The real control plane passes {bar}. Of these, {played} were played on the simulated cluster, which passes {reached}:
+{record.share:.1%}.**
 
-Written by `{COMMAND}` (`python -m tests.conformance`, of which `--help` says how to play a part), last on {date}; do
-not edit."""
+Written by `{COMMAND}`, last on {date}; do not edit. `python -m tests.conformance --help` says how to play a part of it:
+what is played again changes only its own lines."""
 
 
 def _sums(record: Record, choice: Choice) -> str:

@@ -60,7 +60,7 @@ def test_a_page_is_read_as_it_was_written() -> None:
     record = Record({JOB: "passed", SET: "passed"}, {JOB: "passed"})
     page = write_page(record, Choice((JOB, SET), {"It is slow": ("[sig-apps] other",)}), date="2026-11-18")
     assert read_page(page) == record
-    assert "passes 2. Of these 1 were played on the simulated cluster, which passes 1\n(100.0%)" in page
+    assert "passes 2. Of these, 1 were played on the simulated cluster, which passes 1:\n100.0%." in page
     assert "| It is slow | 1 |" in page
 
 
