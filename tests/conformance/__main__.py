@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.conformance.choice import choose, names_of
+from tests.conformance.choice import Choice, choose, names_of
 from tests.conformance.clusters import CLUSTERS
 from tests.conformance.page import PAGE, Record, read_page, write_page
 from tests.conformance.reports import Outcome
@@ -32,9 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(names))
         return 0
     for cluster in CLUSTERS if asked.against == "both" else (asked.against,):
-        verdicts = _judge(cluster, names, asked)
-        record = _recorded().with_verdicts(cluster, verdicts).only(choice.chosen)
-        PAGE.write_text(write_page(record, choice, date=f"{datetime.now(UTC):%Y-%m-%d}"))
+        _judge(cluster, names, choice, asked)
     problems = _recorded().problems()
     print(
         "\n".join(problems) or "at least 90 % of what a real control plane passes is passed, and the rest is explained"
@@ -46,11 +44,11 @@ def _recorded() -> Record:
     return read_page(PAGE.read_text() if PAGE.exists() else "")
 
 
-def _judge(cluster: str, names: Sequence[str], asked: argparse.Namespace) -> dict[str, str]:
-    verdicts: dict[str, str] = {}
-
+def _judge(cluster: str, names: Sequence[str], choice: Choice, asked: argparse.Namespace) -> None:
     def tell(name: str, outcome: Outcome) -> None:
-        verdicts[name] = outcome.verdict
+        # At once, so that a run that is stopped has not been for nothing.
+        record = _recorded().with_verdicts(cluster, {name: outcome.verdict}).only(choice.chosen)
+        PAGE.write_text(write_page(record, choice, date=f"{datetime.now(UTC):%Y-%m-%d}"))
         first = (outcome.message.splitlines() or [""])[0][:200]
         print(f"{cluster}: {outcome.verdict} in {outcome.seconds:.0f} s: {name}{first and f': {first}'}", flush=True)
 
@@ -58,7 +56,6 @@ def _judge(cluster: str, names: Sequence[str], asked: argparse.Namespace) -> dic
     print(f"{cluster}: {len(names)} tests, logs in {logs}", flush=True)
     with CLUSTERS[cluster]() as kubeconfig:
         Suite(kubeconfig, logs, seconds=asked.timeout, side_by_side=asked.side_by_side).run(names, tell)
-    return verdicts
 
 
 def _is_asked(name: str, asked: argparse.Namespace) -> bool:

@@ -28,7 +28,27 @@ SKIPS: Mapping[str, tuple[str, ...]] = {
         r"Guestbook application",
         r"Update Demo",
     ),
-    "It waits for many minutes by design": (r"\[Slow\]",),
+    "A script in a container decides how the test goes, and simulated containers run no scripts": (
+        r"Job .*(backoffLimitPerIndex|FailIndex action|pod failure policy|some indexes remain pending)",
+        r"ServiceAccounts should mount ",
+        r"StatefulSet .* rolling updates and roll backs",
+        r"Kubectl expose should create services for rc|Kubectl logs logs",
+    ),
+    "A kubelet refuses a pod whose port is taken, and simulated nodes have no ports": (
+        r"recreate evicted statefulset",
+    ),
+    "An image that no registry has must not start, and simulated nodes ask no registry": (r"proportional scaling",),
+    "It waits for many minutes by design": (r"\[Slow\]|same hostPort and protocol but one using",),
+}
+
+# Tests that take longer than others even where all is well.
+_PATIENCE: Mapping[str, float] = {
+    # They wait a minute for kube-proxy's pods, and then go on without.
+    r"SchedulerPreemption": 60.0,
+    # A CronJob runs every minute, and they wait for two or three of its runs.
+    r"CronJob should (replace jobs|schedule multiple)": 180.0,
+    # Upstream's quota controller puts a forged status right every five minutes.
+    r"apply changes to a resourcequota status": 300.0,
 }
 
 _NAME = re.compile(r":\d+: (\[sig-.*)$")
@@ -67,6 +87,11 @@ def reason_to_skip(name: str) -> str:
         if any(re.search(pattern, name) for pattern in patterns):
             return reason
     return ""
+
+
+def extra_seconds(name: str) -> float:
+    """Return how much longer than others a test may take."""
+    return max((seconds for pattern, seconds in _PATIENCE.items() if re.search(pattern, name)), default=0.0)
 
 
 def is_serial(name: str) -> bool:

@@ -6,10 +6,10 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from tests.conformance.choice import is_serial
+from tests.conformance.choice import extra_seconds, is_serial
 from tests.conformance.reports import Outcome, Verdict, outcome_in
 from tests.kubernetes.real.components import CHECKOUT, components_folder
 
@@ -33,39 +33,40 @@ class Suite:
         """Run tests and tell of each as it ends; those that want the cluster to themselves come last, one by one."""
         for workers, serial in ((self._side_by_side, False), (1, True)):
             with ThreadPoolExecutor(workers) as pool:
-                mine = [name for name in names if is_serial(name) == serial]
-                for name, outcome in zip(mine, pool.map(self._play, mine), strict=True):
-                    tell(name, outcome)
+                playing = {pool.submit(self._play, name): name for name in names if is_serial(name) == serial}
+                for done in as_completed(playing):
+                    tell(playing[done], done.result())
 
     def _play(self, name: str) -> Outcome:
+        seconds = self._seconds + extra_seconds(name)
         with tempfile.TemporaryDirectory(prefix="hanse-e2e-") as folder:
             log = self._logs / f"{re.sub('[^A-Za-z0-9]+', '-', name).strip('-')[:150]}.log"
             with log.open("wb") as output:
                 try:
                     subprocess.run(
-                        self._command(name, Path(folder)),
+                        self._command(name, Path(folder), seconds),
                         stdout=output,
                         stderr=subprocess.STDOUT,
                         cwd=folder,
-                        timeout=self._seconds + _GRACE_SECONDS,
+                        timeout=seconds + _GRACE_SECONDS,
                         check=False,
                         env={"HOME": folder, "PATH": f"{self._kubectl.parent}:/usr/bin:/bin"},
                     )
                 except subprocess.TimeoutExpired:
-                    return Outcome(Verdict.FAILED, self._seconds, "did not end in its time")
+                    return Outcome(Verdict.FAILED, seconds, "did not end in its time")
             reports = list(Path(folder).glob("junit*.xml"))
             if not reports:
                 return Outcome(Verdict.FAILED, message=f"no report; see {log}")
             return outcome_in(reports[0].read_text(), name)
 
-    def _command(self, name: str, folder: Path) -> list[str]:
+    def _command(self, name: str, folder: Path, seconds: float) -> list[str]:
         return [
             str(self._binary),
             f"--kubeconfig={self._kubeconfig}",
             f"--kubectl-path={self._kubectl}",
             "--provider=skeleton",
             f"--ginkgo.focus={re.escape(name)}$",
-            f"--ginkgo.timeout={self._seconds:.0f}s",
+            f"--ginkgo.timeout={seconds:.0f}s",
             "--ginkgo.grace-period=10s",
             "--ginkgo.no-color",
             f"--report-dir={folder}",

@@ -27,6 +27,7 @@ PROTECTION = "Volumes, claims and attribute classes carry no protection finalize
 ADMISSION = "New nodes get no taint and volumes no time of their phase: no node or volume controller would change them"
 DEFAULTS = "A few rare defaults and conversions are not filled in or dropped"
 ADDRESSES = "Addresses of services are not recorded as IPAddress objects, nor the server's network as a ServiceCIDR"
+AGGREGATION = "There is no aggregation: APIServices tell what is served, and none can be added"
 WARNINGS = "Warnings about odd but valid pod specs are not given"
 CONVERTED = "Ownership of fields of converted kinds is kept under the stored version's names"
 TURNS = "An expression may take ten thousand turns of its loops and no more, where upstream's cost limit allows some"
@@ -38,11 +39,10 @@ CRDS = "An embedded object without a kind is accepted, where upstream refuses it
 ANONYMOUS = "Nobody without a name gets past authentication (401), where upstream lets RBAC refuse them (403)"
 
 _UNSERVED = (
-    "apiregistration.k8s.io",
     "flowcontrol.apiserver.k8s.io",
-    "node.k8s.io",
     "resource.k8s.io",
 )
+_API_SERVICES = "$.body.items[apiregistration.k8s.io].versions[v1].resources[apiservices]"
 _AUTOSCALER = (
     "apiVersion",
     "fieldsV1.f:spec.f:metrics",
@@ -69,6 +69,7 @@ def _owned(fields: tuple[str, ...], above: str = "$.body", entry: int = 0) -> tu
 KNOWN: list[Known] = [
     row("discovery/apis", tuple(f"$.body.groups[{group}]" for group in _UNSERVED), MISSING_KINDS),
     row("discovery/aggregated groups", tuple(f"$.body.items[{group}]" for group in _UNSERVED), MISSING_KINDS),
+    row("discovery/aggregated groups", (f"{_API_SERVICES}.subresources", f"{_API_SERVICES}.verbs[*]"), AGGREGATION),
     row("discovery/core", ("$.body.resources[componentstatuses]", "$.body.resources[nodes/proxy]"), MISSING_KINDS),
     row(
         "discovery/aggregated core",

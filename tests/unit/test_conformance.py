@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.choice import Choice, choose, is_serial, names_of
+from tests.conformance.choice import Choice, choose, extra_seconds, is_serial, names_of
 from tests.conformance.page import Record, read_page, write_page
 from tests.conformance.reports import Outcome, Verdict, outcome_in
 
@@ -34,6 +34,11 @@ def test_a_serial_test_has_the_cluster_to_itself() -> None:
     assert [is_serial(name) for name in (JOB, SET)] == [False, True]
 
 
+def test_a_test_that_waits_by_itself_has_more_time() -> None:
+    preemption = "[sig-scheduling] SchedulerPreemption [Serial] validates basic preemption works [Conformance]"
+    assert [extra_seconds(name) for name in (JOB, preemption)] == [0.0, 60.0]
+
+
 @pytest.mark.parametrize(
     ("inside", "outcome"),
     [
@@ -55,7 +60,7 @@ def test_a_page_is_read_as_it_was_written() -> None:
     record = Record({JOB: "passed", SET: "passed"}, {JOB: "passed"})
     page = write_page(record, Choice((JOB, SET), {"It is slow": ("[sig-apps] other",)}), date="2026-11-18")
     assert read_page(page) == record
-    assert "passes 2; of these the simulated cluster passes 1 (50.0%)" in page
+    assert "passes 2. Of these, 1 were played on the simulated cluster, which passes 1:\n100.0%." in page
     assert "| It is slow | 1 |" in page
 
 
@@ -69,6 +74,12 @@ def test_too_few_passed_and_failures_without_a_cause_are_problems() -> None:
     problems = Record({JOB: "passed", SET: "passed"}, {JOB: "passed", SET: "failed"}).problems()
     assert problems[0] == "1 of 2 are less than 90%"
     assert SET in problems[1]
+
+
+def test_what_was_not_played_is_a_problem_and_no_failure() -> None:
+    record = Record({JOB: "passed", SET: "passed"}, {JOB: "passed"})
+    assert (record.rest, record.unplayed, record.share) == ([], [SET], 1.0)
+    assert record.problems() == ["1 that the real control plane passes were not played on the simulated cluster"]
 
 
 def test_what_only_the_simulated_cluster_passes_does_not_count() -> None:

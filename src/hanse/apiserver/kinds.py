@@ -113,6 +113,10 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
         KindEntry("serviceaccounts", "ServiceAccount", short_names=("sa",), subresources=("token",)),
         KindEntry("services", "Service", short_names=("svc",), categories=_ALL, subresources=("proxy", "status")),
     ),
+    # Told rather than stored; see hanse.apiserver.api_services.
+    ("apiregistration.k8s.io", "v1"): (
+        KindEntry("apiservices", "APIService", namespaced=False, categories=_EXTENSIONS, verbs=("get", "list")),
+    ),
     ("apps", "v1"): (
         KindEntry("controllerrevisions", "ControllerRevision"),
         KindEntry("daemonsets", "DaemonSet", short_names=("ds",), categories=_ALL, subresources=_STATUS),
@@ -152,6 +156,15 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
     ("batch", "v1"): (
         KindEntry("cronjobs", "CronJob", short_names=("cj",), categories=_ALL, subresources=_STATUS),
         KindEntry("jobs", "Job", categories=_ALL, subresources=_STATUS),
+    ),
+    ("certificates.k8s.io", "v1"): (
+        KindEntry(
+            "certificatesigningrequests",
+            "CertificateSigningRequest",
+            namespaced=False,
+            short_names=("csr",),
+            subresources=("approval", "status"),
+        ),
     ),
     ("networking.k8s.io", "v1"): (
         KindEntry("ingressclasses", "IngressClass", namespaced=False),
@@ -218,19 +231,11 @@ BUILTIN: dict[tuple[str, str], tuple[KindEntry, ...]] = {
             subresources=_STATUS,
         ),
     ),
-    ("certificates.k8s.io", "v1"): (
-        KindEntry(
-            "certificatesigningrequests",
-            "CertificateSigningRequest",
-            namespaced=False,
-            short_names=("csr",),
-            subresources=("approval", "status"),
-        ),
-    ),
     ("scheduling.k8s.io", "v1"): (
         KindEntry("priorityclasses", "PriorityClass", namespaced=False, short_names=("pc",)),
     ),
     ("coordination.k8s.io", "v1"): (KindEntry("leases", "Lease"),),
+    ("node.k8s.io", "v1"): (KindEntry("runtimeclasses", "RuntimeClass", namespaced=False),),
     ("discovery.k8s.io", "v1"): (KindEntry("endpointslices", "EndpointSlice"),),
 }
 

@@ -34,8 +34,11 @@ class Form:
 PLAIN = Form()
 
 
-def accepted_form(accept: str, include: str = "") -> Form:
-    """Choose the first form of an Accept header that can be given; raises 406 where none can."""
+def accepted_form(accept: str, include: str = "", *, views: bool = True) -> Form:
+    """Choose the first form of an Accept header that can be given; raises 406 where none can.
+
+    Of what is no object of a collection, such as a review, there are no `views`.
+    """
     for entry in accept.split(",") if accept else [""]:
         content, parameters = _parse_media(entry)
         if content in _WILD:
@@ -45,7 +48,7 @@ def accepted_form(accept: str, include: str = "") -> Form:
         view = parameters.get("as", "")
         if not view:
             return Form(content)
-        if parameters.get("g") == "meta.k8s.io" and _known_view(view, parameters.get("v", "")):
+        if views and parameters.get("g") == "meta.k8s.io" and _known_view(view, parameters.get("v", "")):
             return Form(content, view.removesuffix("List"), include or "Metadata")
     raise status.not_acceptable(_SERVED)
 

@@ -15,6 +15,7 @@ import orjson
 
 from hanse.apiserver.answers import Answer
 from hanse.apiserver.kinds import BUILTIN
+from hanse.apiserver.openapi_v2 import swagger
 from hanse.apiserver.registry import Registry, Served
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.schemas import openapi_definitions
@@ -38,7 +39,7 @@ def answer(registry: Registry, path: str, request: Request) -> Answer | None:
     if path == "/openapi/v2":
         if _PROTOBUF_ASKED in request.headers.get("accept", ""):
             return Answer(200, _NO_DEFINITIONS, content_type=_PROTOBUF)
-        return _with_tag(_swagger(), request)
+        return _with_tag(swagger(_definitions([one for one in registry.all() if one.custom])), request)
     if path == "/openapi/v3":
         return Answer(200, orjson.dumps({"paths": {name: _entry(registry, name) for name in _names(registry)}}))
     name = path.removeprefix("/openapi/v3/")
@@ -215,38 +216,25 @@ def _path_parameters(path: str) -> list[Obj]:
 
 
 def _custom_schemas(kinds: list[Served]) -> Obj:
+    return {**_definitions(kinds), **_closure([f"{_META}ObjectMeta"], openapi_definitions())}
+
+
+def _definitions(kinds: list[Served]) -> Obj:
+    """Return what custom kinds declare of themselves, completed with what every kind has."""
     schemas: Obj = {}
+    common = _common_properties() if kinds else {}
     for served in kinds:
         resource = served.resource
         declared = dict(dig(dict(served.definition), "schema", "openAPIV3Schema", default={}))
-        meta: Obj = {"allOf": [{"$ref": f"{_REFERENCE}{_META}ObjectMeta"}]}
-        properties = {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            **(declared.get("properties") or {}),
-            "metadata": meta,
-        }
+        properties = {**(declared.get("properties") or {}), **common}
         kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
         name = f"{'.'.join(reversed(resource.group.split('.')))}.{resource.version}.{resource.kind}"
         schemas[name] = {**declared, "properties": properties, "x-kubernetes-group-version-kind": [kind]}
-    return {**schemas, **_closure([f"{_META}ObjectMeta"], openapi_definitions())}
+    return schemas
 
 
-@lru_cache(maxsize=1)
-def _swagger() -> bytes:
-    definitions = {name: _as_v2(one) for name, one in openapi_definitions().items()}
-    info = {"title": "Kubernetes", "version": "unversioned"}
-    return orjson.dumps({"swagger": "2.0", "info": info, "paths": {}, "definitions": definitions})
-
-
-def _as_v2(value: Any) -> Any:
-    if isinstance(value, dict):
-        rewritten = {key: _as_v2(inner) for key, inner in value.items()}
-        # Version 2 has no room for anything beside a reference, and version 3 wraps one to make that room.
-        branches = rewritten.pop("allOf", None)
-        if isinstance(branches, list) and len(branches) == 1:
-            rewritten = {**rewritten, **branches[0]}
-        if isinstance(rewritten.get("$ref"), str):
-            rewritten["$ref"] = rewritten["$ref"].replace(_REFERENCE, "#/definitions/")
-        return rewritten
-    return [_as_v2(inner) for inner in value] if isinstance(value, list) else value
+def _common_properties() -> Obj:
+    """Return apiVersion, kind and metadata with upstream's sentences, as any built-in kind has them."""
+    known: Obj = openapi_definitions()["io.k8s.api.core.v1.ConfigMap"]["properties"]
+    metadata = {name: value for name, value in known["metadata"].items() if name != "default"}
+    return {"apiVersion": known["apiVersion"], "kind": known["kind"], "metadata": metadata}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
+from hanse.apiserver.api_services import API_SERVICES, api_services
 from hanse.apiserver.bootstrap import bootstrap
 from hanse.apiserver.computed import Compute, computed_kind
 from hanse.apiserver.core import Core
@@ -24,7 +25,7 @@ from hanse.apiserver.registry import Registry
 from hanse.apiserver.storage import Storage
 from hanse.apiserver.tokens import TokenSigner
 from hanse.kube.resources import Resource
-from hanse.kube.runtime import Runtime
+from hanse.kube.runtime import Runtime, timestamp
 
 if TYPE_CHECKING:
     from hanse.apiserver.http import Listener
@@ -88,6 +89,7 @@ class ApiServer:
         )
         await storage.open(runtime, hub.publish)
         server = cls(core)
+        core.computed[API_SERVICES] = api_services(core.registry, timestamp(runtime.now()))
         await bootstrap(core)
         await server._loops.start()
         server._bookmarks = asyncio.create_task(server._send_bookmarks())

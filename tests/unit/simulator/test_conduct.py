@@ -39,6 +39,11 @@ def test_a_container_of_a_job_completes_where_one_of_a_bare_pod_runs_on():
     assert course_of(pod(), {"name": "c"}, may_end=True) == Course()
 
 
+def test_the_image_that_only_waits_never_completes():
+    for image in ("registry.k8s.io/pause:3.10", "pause", "example.com/mirror/pause@sha256:0"):
+        assert course_of(pod(owners=JOB), {"name": "c", "image": image}, may_end=True) == Course()
+
+
 def test_annotations_overrule_the_command():
     annotations = {RUN_SECONDS: "7", EXIT_CODE: "2"}
     assert course_of(pod(annotations), {"name": "c", "command": ["false"]}, may_end=True) == Course(7.0, 2)

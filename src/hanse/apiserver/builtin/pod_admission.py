@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hanse.apiserver import objects, status
 from hanse.apiserver.builtin.limit_ranges import keep_limits
+from hanse.apiserver.builtin.runtime_classes import follow_class
 from hanse.kube.manifest import Obj, dig
 from hanse.kube.resources import PODS
 
@@ -22,6 +23,7 @@ _TOKEN_SECONDS = 3607
 
 def admit(core: Core, obj: Obj) -> None:
     """Add service account, its token, priority, the tolerations that every pod has, and what LimitRanges say."""
+    follow_class(core, obj)
     keep_limits(core, obj)
     _set_priority(core, obj)
     _set_account(core, obj)

@@ -93,6 +93,10 @@ def _request(obj: Obj, now: float) -> list[Any]:
     ]
 
 
+def _runtime_class(obj: Obj, now: float) -> list[Any]:
+    return [name_of(obj), obj.get("handler", ""), created(obj, now)]
+
+
 _BOOLEANS = dict.fromkeys(
     ("attachrequired", "podinfoonmount", "storagecapacity", "requiresrepublish", "attached"), "boolean"
 )
@@ -118,6 +122,7 @@ PRINTERS: dict[tuple[str, str], Printer] = {
     ),
     ("networking.k8s.io", "IPAddress"): Printer(columns("Name|ParentRef"), _address),
     ("networking.k8s.io", "ServiceCIDR"): Printer(columns("Name|CIDRs|Age"), _networks),
+    ("node.k8s.io", "RuntimeClass"): Printer(columns("Name|Handler|Age"), _runtime_class),
     ("storage.k8s.io", "CSIDriver"): Printer(
         columns(
             "Name|AttachRequired|PodInfoOnMount|StorageCapacity|TokenRequests|RequiresRepublish|Modes|Age", **_BOOLEANS

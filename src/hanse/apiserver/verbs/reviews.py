@@ -9,6 +9,7 @@ from hanse.apiserver.answers import Answer, answer_plain
 from hanse.apiserver.authorization import Attributes, authorize, rules_for
 from hanse.apiserver.core import Call
 from hanse.apiserver.identity import Identity
+from hanse.apiserver.negotiation import accepted_form
 from hanse.apiserver.schema_checks import check_shape
 from hanse.apiserver.service_accounts import AUDIENCES, TokenRefused, common_audiences, identity_of_token
 from hanse.apiserver.verbs.bodies import place, read_manifest
@@ -75,6 +76,7 @@ async def rules_review(call: Call) -> Answer:
 
 
 def _read(call: Call) -> Obj:
+    accepted_form(call.request.headers.get("accept", ""), views=False)
     review = read_manifest(call)
     check_shape(call, review)
     return review

@@ -1,6 +1,7 @@
 """How simulated containers conduct themselves, as a pod's commands, images and annotations say.
 
 A container without a command runs until it is stopped, unless a Job owns its pod: then it completes after a second.
+The image `pause` does nothing but wait to be stopped, whoever owns it.
 Of a command the parts that tell when and how it ends are understood, also behind `sh -c`: `sleep N`, `exit N`,
 `true`, `false`. Any other command ends at once where the pod may end (restartPolicy Never or OnFailure), and runs on
 where it may not. An image tagged `missing`, or of a host under `.invalid`, cannot be pulled.
@@ -52,7 +53,8 @@ def course_of(pod: Obj, container: Obj, *, may_end: bool) -> Course:
         return Course(_number(said[RUN_SECONDS]), int(_number(said.get(EXIT_CODE, "0"))))
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
     if not words:
-        completes = may_end and (controller_of(pod) or {}).get("kind") == "Job"
+        owned_by_job = (controller_of(pod) or {}).get("kind") == "Job"
+        completes = may_end and owned_by_job and not _is_pause(str(container.get("image") or ""))
         return Course(_JOB_SECONDS) if completes else Course()
     return _read(_statements(words), may_end=may_end)
 
@@ -108,6 +110,10 @@ def is_missing(image: str) -> bool:
     """Tell whether an image is one that cannot be pulled."""
     host = image.split("/", 1)[0].split(":", 1)[0] if "/" in image else ""
     return image.endswith(":missing") or host.endswith(".invalid")
+
+
+def _is_pause(image: str) -> bool:
+    return image.rpartition("/")[2].split(":", 1)[0].split("@", 1)[0] == "pause"
 
 
 def failing_probes(pod: Obj) -> frozenset[str]:
