@@ -18,6 +18,8 @@ AS_UPSTREAM = (
     b"Too large resource version",
     b"failed calling webhook",
     b"error dialing backend",
+    # What a webhook or a mutating policy makes of an object.
+    b"Internal error occurred: json: cannot unmarshal",
 )
 SWEEP_EVERY = 2500
 _TRICKLE_EVERY = 200
