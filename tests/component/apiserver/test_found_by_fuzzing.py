@@ -33,6 +33,7 @@ def webhook(url):
     ("path", "body", "code", "field"),
     [
         (DEPLOYMENTS, deployment(resources={"requests": {"cpu": "9" * 400}}), 201, ""),
+        (DEPLOYMENTS, deployment(resources={"requests": {"cpu": None}}), 201, '"requests":{"cpu":"0"}'),
         (DEPLOYMENTS, deployment(resources={"limits": {"cpu": "-" + "1" * 60}}), 422, "resources.limits[cpu]"),
         (SERVICES, {"metadata": {}, "spec": {"clusterIP": "192.168.1.1", "ports": [{"port": 80}]}}, 422, "clusterIPs"),
         (SERVICES, {"metadata": {}, "spec": {"ipFamilies": ["IPv6"], "ports": [{"port": 80}]}}, 422, "ipFamilies"),
