@@ -21,7 +21,7 @@ AS_UPSTREAM = (
     # What a webhook or a mutating policy makes of an object.
     b"Internal error occurred: json: cannot unmarshal",
 )
-SWEEP_EVERY = 2500
+SWEEP_EVERY = 5000
 _TRICKLE_EVERY = 200
 # Of a run's second half; the first one loads what is loaded on first use.
 GROWTH_MEGABYTES = 48.0
