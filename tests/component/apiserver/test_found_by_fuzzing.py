@@ -46,6 +46,13 @@ async def test_a_hostile_object_is_taken_or_refused(path, body, code, field):
     assert (answer.status, field in answer.body.decode()) == (code, True), answer.body
 
 
+@pytest.mark.parametrize("value", ["9" * 5000, "!!float x", "!!int ''", "!!bool x", "!!timestamp x", "!!set {a}"])
+async def test_yaml_that_no_json_can_be_is_refused(value):
+    async with serving() as send:
+        answer = await send("POST", SERVICES, f"metadata: {{name: a}}\nspec: {value}", content="application/yaml")
+    assert (answer.status, b"error converting YAML to JSON" in answer.body) == (400, True), answer.body
+
+
 async def test_counts_of_a_status_below_zero_are_refused():
     async with serving() as send:
         await send("POST", DEPLOYMENTS, deployment())
@@ -60,9 +67,9 @@ class serving:  # noqa: N801 - reads as a word of the test
         self._server = await ApiServer.open(name="found", storage=MemoryStorage(), runtime=SeededRuntime(1))
         asked = self._server.connect(Identity("admin", ("system:masters",)))
 
-        async def send(method, path, body):
-            headers = {"content-type": "application/json"}
-            return await asked.send(Request(method, path, (), headers, orjson.dumps(body)), 10.0)
+        async def send(method, path, body, content="application/json"):
+            data = body.encode() if isinstance(body, str) else orjson.dumps(body)
+            return await asked.send(Request(method, path, (), {"content-type": content}, data), 10.0)
 
         return send
 
