@@ -103,7 +103,8 @@ def _read(text: str, where: str, first_line: int) -> list[Any]:
         raise
     except YAML_ERRORS as error:
         mark = getattr(error, "problem_mark", None)
-        line = f" (line {first_line + mark.line + 1})" if mark else ""
+        # The faster parser puts what is missing at the end one line below it.
+        line = f" (line {first_line + min(mark.line + 1, len(text.splitlines()))})" if mark else ""
         raise BadDocument(f"{where} is not valid YAML{line}") from error
 
 

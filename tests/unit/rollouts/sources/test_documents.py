@@ -105,7 +105,7 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a: [", "file is not valid YAML (line 2)"),
+        ("a: [", "file is not valid YAML (line 1)"),
         ("\tkey: x", "file is not valid YAML (line 1)"),
         ("- 1", "file holds a document that is no manifest"),
         ("kind: Pod", "file: every manifest needs apiVersion and kind"),
