@@ -9,6 +9,7 @@ from hanse.kube.transport import Request
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 SERVICES = "/api/v1/namespaces/default/services"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
 
@@ -44,6 +45,21 @@ async def test_a_hostile_object_is_taken_or_refused(path, body, code, field):
     async with serving() as send:
         answer = await send("POST", path, body)
     assert (answer.status, field in answer.body.decode()) == (code, True), answer.body
+
+
+@pytest.mark.parametrize("around", ["items", "additionalProperties", "not"])
+@pytest.mark.parametrize(("field", "value"), [("properties", []), ("required", 7), ("enum", {}), ("allOf", "x")])
+async def test_a_schema_within_a_schema_is_read_as_all_others(around, field, value):
+    schema = {"type": "object", "properties": {"spec": {"type": "array", around: {field: value}}}}
+    spec = {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "xs", "kind": "X"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+    }
+    async with serving() as send:
+        answer = await send("POST", CRDS, {"metadata": {"name": "xs.example.com"}, "spec": spec})
+    assert (answer.status, field in answer.body.decode()) == (400, True), answer.body
 
 
 @pytest.mark.parametrize("value", ["9" * 5000, "!!float x", "!!int ''", "!!bool x", "!!timestamp x", "!!set {a}"])
