@@ -27,8 +27,8 @@ def encode(obj: Obj) -> bytes | None:
 
 
 @cache
-def _fields(index: int) -> tuple[tuple[int, str, Any, str], ...]:
-    return tuple(tuple(field) for field in go_types()["messages"][index])
+def _fields(index: int) -> tuple[Any, ...]:
+    return tuple(go_types()["messages"][index])
 
 
 def varint(number: int) -> bytes:

@@ -242,17 +242,22 @@ async def _read(request: web.BaseRequest) -> Request:
     path, _, _ = request.raw_path.partition("?")
     return Request(
         request.method,
-        unquote(path),
-        tuple(request.query.items()),
+        unquote(_readable(path)),
+        tuple((_readable(name), _readable(value)) for name, value in request.query.items()),
         _headers(request),
         body,
     )
 
 
+def _readable(text: str) -> str:
+    """Return text without what stands for bytes that are no UTF-8: it can be neither stored nor told again."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def _headers(request: web.BaseRequest) -> dict[str, str]:
     headers: dict[str, str] = {}
     for name, value in request.headers.items():
-        name = name.lower()
+        name, value = name.lower(), _readable(value)
         # Who is impersonated may be said in several headers of one name, each of which is one value.
         headers[name] = f"{headers[name]}{REPEATED}{value}" if name in headers and name.startswith("imp") else value
     return headers

@@ -11,6 +11,7 @@ import orjson
 import yaml
 
 from hanse.apiserver import status
+from hanse.kube.documents import YAML_ERRORS
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -178,7 +179,7 @@ def _read_yaml(body: bytes) -> Any:
         if b"&" in body and b"*" in body:
             _check_expansion(loaded)
         return orjson.loads(orjson.dumps(loaded))
-    except (yaml.YAMLError, orjson.JSONEncodeError) as error:
+    except YAML_ERRORS as error:
         raise status.bad_request(f"error converting YAML to JSON: {error}") from None
 
 

@@ -61,6 +61,11 @@ def _own_schema(group: str, version: str, kind: str) -> Schema | None:
 
 def _definitions(group: str) -> Iterator[Obj]:
     yield from (*HOST_CRDS, PIECE_CRD, PLACED_CHILD_CRD, *SHIPPER_CRDS, *VITESS_CRDS, *PLANETSCALE_CRDS)
-    # Those are made from the schemas of all that can be federated, which takes a moment.
     if group.endswith(_KUBEFED):
-        yield from kubefed_definitions()
+        yield from _federated()
+
+
+@cache
+def _federated() -> list[Obj]:
+    # Made from the schemas of all that can be federated, which takes a moment.
+    return kubefed_definitions()

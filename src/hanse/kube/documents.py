@@ -25,6 +25,10 @@ _DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+# What PyYAML raises: beside its own errors whatever Python says to a tagged value that is none of its type.
+YAML_ERRORS = (yaml.YAMLError, AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
+
+
 class BadDocument(ValueError):
     """Text that is not read, and why, in one sentence."""
 
@@ -97,9 +101,10 @@ def _read(text: str, where: str, first_line: int) -> list[Any]:
         return list(yaml.load_all(text, Loader=_ManifestLoader))
     except BadDocument:
         raise
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except YAML_ERRORS as error:
         mark = getattr(error, "problem_mark", None)
-        line = f" (line {first_line + mark.line + 1})" if mark else ""
+        # The faster parser puts what is missing at the end one line below it.
+        line = f" (line {first_line + min(mark.line + 1, len(text.splitlines()))})" if mark else ""
         raise BadDocument(f"{where} is not valid YAML{line}") from error
 
 

@@ -20,6 +20,7 @@ from hanse.kube.auth.certificates import check_authority
 from hanse.kube.auth.endpoint import Endpoint, KubeconfigError, Origin
 from hanse.kube.auth.fields import Fields
 from hanse.kube.auth.users import read_exec, read_impersonation, read_key_pair, refuse_auth_provider, refuse_two_ways
+from hanse.kube.documents import YAML_ERRORS
 
 __all__ = ["Endpoint", "Kubeconfig", "KubeconfigError", "KubeconfigFile"]
 
@@ -51,7 +52,7 @@ class KubeconfigFile:
         try:
             # Both choices of loader are safe ones.
             document = yaml.load(text, Loader=_Loader)  # noqa: S506
-        except yaml.YAMLError as error:
+        except YAML_ERRORS as error:
             mark = getattr(error, "problem_mark", None)
             # The faster parser puts what is missing at the end one line below it.
             line = f" (line {min(mark.line + 1, len(text.splitlines()))})" if mark else ""

@@ -23,7 +23,7 @@ from hanse.services.geography.atlas import Atlas
 from hanse.services.presence import Place
 
 NAMES = 40
-IDLE_SECONDS = 2.0
+IDLE_SECONDS = 1.0
 _PLACES = {name: Place(name, name, ()) for name in ("c-1", "c-2", "c-3")}
 
 

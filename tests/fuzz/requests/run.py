@@ -18,8 +18,10 @@ AS_UPSTREAM = (
     b"Too large resource version",
     b"failed calling webhook",
     b"error dialing backend",
+    # What a webhook or a mutating policy makes of an object.
+    b"Internal error occurred: json: cannot unmarshal",
 )
-SWEEP_EVERY = 2500
+SWEEP_EVERY = 5000
 _TRICKLE_EVERY = 200
 # Of a run's second half; the first one loads what is loaded on first use.
 GROWTH_MEGABYTES = 48.0

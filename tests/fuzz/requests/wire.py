@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import socket
 import ssl
 import time
@@ -14,6 +13,7 @@ from tests.fuzz.requests.case import Ending, Sent
 ANSWER_SECONDS = 10.0
 _READ_LIMIT = 16 * 1024 * 1024
 _OPEN_AT_ONCE = 60
+_MOMENT = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Wire:
                 return Outcome(0, b"", time.monotonic() - started)
             return _until_ended(connection, started)
         except OSError as error:
-            return Outcome(0, repr(error).encode(), time.monotonic() - started)
+            return Outcome(0, repr(error).encode(), time.monotonic() - started, hung=isinstance(error, TimeoutError))
         finally:
             if connection not in self._left_open:
                 connection.close()
@@ -119,12 +119,14 @@ class Wire:
 
 def _until_ended(connection: socket.socket, started: float) -> Outcome:
     """Read what is there already, send no more, and wait until the server ends the connection too."""
+    connection.settimeout(_MOMENT)
     found = b""
-    if select.select([connection], [], [], 0.05)[0]:
-        try:
-            found = connection.recv(65536)
-        except OSError:
-            return Outcome(0, b"", time.monotonic() - started)
+    try:
+        found = connection.recv(65536)
+    except TimeoutError:
+        pass  # it waits for more
+    except OSError:
+        return Outcome(0, b"", time.monotonic() - started)
     connection.shutdown(socket.SHUT_WR)
     deadline = time.monotonic() + ANSWER_SECONDS
     while time.monotonic() < deadline:

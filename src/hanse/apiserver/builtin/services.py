@@ -118,7 +118,7 @@ def _check_families(obj: Obj) -> None:
         if one == "IPv6"
     ]
     if wrong and not obj["spec"].get("clusterIP"):
-        raise status.invalid("", "Service", obj["metadata"]["name"], wrong)
+        raise status.invalid("", "Service", obj["metadata"].get("name") or "", wrong)
 
 
 def _give_address(core: Core, obj: Obj, old: Obj | None) -> None:
@@ -146,7 +146,7 @@ def _give_address(core: Core, obj: Obj, old: Obj | None) -> None:
         return  # refused by validation
     if problem:
         found = invalid_value("spec.clusterIPs", [address], problem)
-        raise status.invalid("", "Service", obj["metadata"]["name"], [found])
+        raise status.invalid("", "Service", obj["metadata"].get("name") or "", [found])
 
 
 def _specs(core: Core) -> list[Obj]:

@@ -127,7 +127,11 @@ def _client_problems(config: Obj, field: str) -> Iterator[FieldProblem]:
 
 
 def _url_problems(url: str, field: str) -> Iterator[FieldProblem]:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        yield required_value(field, f"url must be a valid URL: {error}; desired format: {_URL_FORM}")
+        return
     if parts.scheme != "https":
         told = f"'https' is the only allowed URL scheme; desired format: {_URL_FORM}"
         yield invalid_value(field, parts.scheme, told)

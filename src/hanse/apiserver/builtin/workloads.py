@@ -262,7 +262,7 @@ def _validate_deployment_status(obj: Obj, old: Obj | None) -> list[FieldProblem]
     problems = field_rules.counts(told, "status", *names)
     total, available = told.get("replicas") or 0, told.get("availableReplicas") or 0
     problems += [
-        invalid_value(f"status.{name}", told[name], "cannot be greater than status.replicas")
+        invalid_value(f"status.{name}", told.get(name) or 0, "cannot be greater than status.replicas")
         for name in names[1:4]
         if (told.get(name) or 0) > total
     ]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hanse.kube.quantities import parse_quantity
+from hanse.kube.schemas.builtin import definition
 from hanse.kube.schemas.formats import format_check
 from hanse.kube.schemas.schema import Schema
 
@@ -67,6 +68,8 @@ class _Place:
 
 def _refusals(schema: Schema, value: Any, place: _Place) -> Iterator[str]:
     if value is None or schema.preserve_unknown:
+        if schema.name in _SCHEMA_OR:
+            yield from _schema_or(value, place)
         return
     if schema.name in _SPECIAL or schema.int_or_string:
         yield from _SPECIAL.get(schema.name, _int_or_string)(value, place)
@@ -207,6 +210,17 @@ _SPECIAL = {
     f"{_META}Time": _time("2006-01-02T15:04:05Z07:00"),
     f"{_META}MicroTime": _time("2006-01-02T15:04:05.000000Z07:00"),
 }
+
+
+_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+_SCHEMA_OR = frozenset(f"{_EXTENSIONS}JSONSchemaPropsOr{other}" for other in ("Array", "Bool", "StringArray"))
+
+
+def _schema_or(value: Any, place: _Place) -> Iterator[str]:
+    """Look into what may be a schema, a list of them or something else: the schemas are read as all others."""
+    for each in value if isinstance(value, list) else (value,):
+        if isinstance(each, dict):
+            yield from _refusals(definition(f"{_EXTENSIONS}JSONSchemaProps"), each, place)
 
 
 def _unknown(schema: Schema, value: Any, path: str) -> Iterator[str]:

@@ -174,7 +174,7 @@ def _settled(kind: int | str, value: Any) -> Any:
             _shape(kind, value)
         return value
     if value is None:
-        return _SCALARS.get(kind)
+        return "0" if kind == "quantity" else _SCALARS.get(kind)
     if kind == "quantity" and isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             return canonical_quantity(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -34,7 +35,10 @@ class FieldError:
 
 def shown(value: Any) -> str:
     """Write a value as Kubernetes' messages do: strings quoted, numbers plain, the rest as JSON."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:
+        return json.dumps(value, default=str)  # a number or a text that no server would store
 
 
 def invalid(path: str, value: Any, detail: str) -> FieldError:

@@ -47,10 +47,12 @@ class Downloads:
             raise DownloadProblem(f"no connection within {self._limits.connect_seconds:g} s") from error
         except TimeoutError as error:
             raise DownloadProblem(f"no answer within {self._limits.request_seconds:g} s") from error
-        except aiohttp.InvalidURL as error:
-            raise DownloadProblem("its address is not valid") from error
         except aiohttp.ClientError as error:
-            raise DownloadProblem(_said(error)) from error
+            told = "its address is not valid" if isinstance(error, aiohttp.InvalidURL) else _said(error)
+            raise DownloadProblem(told) from error
+        except ValueError as error:
+            # Where a redirect leads is what a server says, and need not be an address at all.
+            raise DownloadProblem("its address is not valid") from error
 
     async def close(self) -> None:
         """Close every connection."""

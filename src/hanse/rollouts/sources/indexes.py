@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 import orjson
-import yaml
 
+from hanse.kube.documents import YAML_ERRORS
 from hanse.rollouts.sources.skimming import Skimming
 
 
@@ -48,7 +48,7 @@ def parse_index(text: bytes) -> Index:
             pass  # YAML may begin so too
     try:
         return _index(Skimming(text).document())
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except YAML_ERRORS as error:
         raise IndexProblem("it is not valid YAML") from error
 
 

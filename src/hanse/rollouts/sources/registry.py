@@ -144,13 +144,17 @@ class Registry:
         realm = asked.get("realm", "")
         if scheme.lower() != "bearer" or not realm:
             raise DownloadProblem("it wants a user and a password, which an application cannot have")
-        if urlsplit(realm).scheme != "https" and not self._root.startswith("http://"):
+        try:
+            address = urlsplit(realm)
+        except ValueError as error:
+            raise DownloadProblem("it sends for a token to what is no address") from error
+        if address.scheme != "https" and not self._root.startswith("http://"):
             raise DownloadProblem("it sends for a token over a connection that is not safe")
         query = {
             "service": asked.get("service", ""),
             "scope": asked.get("scope") or f"repository:{self._repository}:pull",
         }
-        joint = "&" if urlsplit(realm).query else "?"
+        joint = "&" if address.query else "?"
         answer = await self._downloads.get(f"{realm}{joint}{urlencode(query)}", most_bytes=_MANIFEST_BYTES)
         document = _json(answer.body) if answer.status == 200 else {}
         token = document.get("token") or document.get("access_token")

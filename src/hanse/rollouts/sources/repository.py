@@ -49,8 +49,8 @@ class Repository:
     async def _fetch(self, chart: Chart, entry: Entry) -> bytes:
         if not entry.urls:
             raise _unfetched(chart, "the index names no address of its archive", transient=False)
-        url = urljoin(f"{_bare(self._url).rstrip('/')}/", entry.urls[0])
-        if urlsplit(url).scheme not in ("http", "https") or "@" in urlsplit(url).netloc:
+        url = _joined(_bare(self._url), entry.urls[0])
+        if not url:
             raise _unfetched(chart, "the index gives an address that is not plain http or https", transient=False)
         try:
             content = _demand(await self._downloads.get(url, most_bytes=self._limits.archive_bytes))
@@ -84,6 +84,16 @@ def _demand(answer: Answer) -> bytes:
 
 def _bare(url: str) -> str:
     return urlsplit(url)._replace(query="", fragment="").geturl()
+
+
+def _joined(base: str, address: str) -> str:
+    """Return where an archive is; "" for an address that is not plain http or https, or none at all."""
+    try:
+        url = urljoin(f"{base.rstrip('/')}/", address)
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return url if parts.scheme in ("http", "https") and "@" not in parts.netloc else ""
 
 
 def _unfetched(chart: Chart, why: str, *, transient: bool) -> SourceProblem:

@@ -105,7 +105,7 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a: [", "file is not valid YAML (line 2)"),
+        ("a: [", "file is not valid YAML (line 1)"),
         ("\tkey: x", "file is not valid YAML (line 1)"),
         ("- 1", "file holds a document that is no manifest"),
         ("kind: Pod", "file: every manifest needs apiVersion and kind"),
@@ -121,6 +121,9 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
         ("- " * 100_000, "file is nested more than 200 deep; that is not read"),
         (f"{HEAD}a: {'9' * 400}", "file holds a number that is larger than any that can be read"),
         (f"{HEAD}a: {'9' * 5000}", "file is not valid YAML"),
+        (f"{HEAD}a: !!timestamp x", "file is not valid YAML"),
+        (f"{HEAD}a: !!bool x", "file is not valid YAML"),
+        (f"{HEAD}a: !!float ''", "file is not valid YAML"),
     ],
 )
 def test_what_is_no_manifest_is_refused_with_one_sentence(text, sentence):
