@@ -42,6 +42,11 @@ _RANDOM = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
     (re.compile(r"\b\d+\.\d+\.\d+\.\d+\b"), "ADDRESS"),
     (re.compile(r"kube-api-access-[a-z0-9]{5}"), "kube-api-access-SUFFIX"),
+    (re.compile(r"\berrand-[a-z0-9]{5}\b"), "errand-SUFFIX"),
+    # Digests of what has the name of the namespace in it.
+    (re.compile(r"\b(\d{10}\.)?[0-9a-f]{64}\b"), "DIGEST"),
+    (re.compile(r"\b[0-9a-f]{16}\b"), "DIGEST"),
+    (re.compile(r"\bconfigmap-lamp-[0-9a-f]{10}\b"), "configmap-lamp-DIGEST"),
 )
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
