@@ -14,9 +14,10 @@ from pathlib import Path
 
 from bench.results import append_results, line
 from tests.crash_points.points import every, sample
-from tests.crash_points.stage import Point, crash_stage
+from tests.crash_points.stage import Point, Stage, crash_stage
 from tests.soak.telling import commit
 
+_LOG_TAIL = 4000
 _COLUMNS = ("date", "commit", "command", "writes of the scenario", "points", "same end", "another end", "s a point")
 HEADING = f"""# Crash points: the control plane killed at a write, on real Kubernetes
 
@@ -32,18 +33,26 @@ every object but uids, versions, times, addresses and random suffixes.
 
 async def play(options: argparse.Namespace) -> tuple[int, list[Point]]:
     """Play the points; returns how many writes there are, and what came of each."""
-    played: list[Point] = []
     with tempfile.TemporaryDirectory(prefix="hanse-crash-points-") as folder:
-        async with crash_stage(Path(folder)) as stage:
-            writes = await stage.measure("undisturbed")
-            print(f"the scenario takes {writes} writes", flush=True)
-            again = await stage.live_through("undisturbed-again", 0, after=False)
-            if again.found:
-                raise SystemExit("two undisturbed runs differ: " + "\n".join(again.found))
-            for at, after in _points(options, writes):
-                name = f"point-{at}-{'after' if after else 'before'}"
-                played.append(await stage.live_through(name, at, after=after))
-                print(played[-1], flush=True)
+        try:
+            async with crash_stage(Path(folder)) as stage:
+                return await _play(stage, options)
+        except Exception:
+            log = Path(folder) / "controller.log"
+            print(log.read_text()[-_LOG_TAIL:] if log.exists() else "there was no control plane yet", file=sys.stderr)
+            raise
+
+
+async def _play(stage: Stage, options: argparse.Namespace) -> tuple[int, list[Point]]:
+    writes = await stage.measure("undisturbed")
+    print(f"the scenario takes {writes} writes", flush=True)
+    again = await stage.live_through("undisturbed-again", 0, after=False)
+    if again.found:
+        raise RuntimeError("two undisturbed runs differ: " + "\n".join(again.found))
+    played: list[Point] = []
+    for at, after in _points(options, writes):
+        played.append(await stage.live_through(f"point-{at}-{'after' if after else 'before'}", at, after=after))
+        print(played[-1], flush=True)
     return writes, played
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -41,6 +42,11 @@ _RANDOM = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
     (re.compile(r"\b\d+\.\d+\.\d+\.\d+\b"), "ADDRESS"),
     (re.compile(r"kube-api-access-[a-z0-9]{5}"), "kube-api-access-SUFFIX"),
+    (re.compile(r"\berrand-[a-z0-9]{5}\b"), "errand-SUFFIX"),
+    # Digests of what has the name of the namespace in it.
+    (re.compile(r"\b(\d{10}\.)?[0-9a-f]{64}\b"), "DIGEST"),
+    (re.compile(r"\b[0-9a-f]{16}\b"), "DIGEST"),
+    (re.compile(r"\bconfigmap-lamp-[0-9a-f]{10}\b"), "configmap-lamp-DIGEST"),
 )
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -78,10 +84,14 @@ async def _listed(client: Client, kind: Resource, namespace: str) -> list[Obj]:
 
 def _forms(found: Mapping[str, list[Obj]], uids: Mapping[str, str], namespace: str) -> Iterator[tuple[str, Any]]:
     for place, objects in found.items():
-        forms = sorted(orjson.dumps(_form(obj), option=orjson.OPT_SORT_KEYS).decode() for obj in objects)
-        for number, text in enumerate(forms):
-            common = _common(text, uids, namespace)
-            yield f"{place}/{orjson.loads(common)['metadata']['name']}/{number}", orjson.loads(common)
+        numbers: Counter[str] = Counter()
+        for text in sorted(
+            _common(orjson.dumps(_form(obj), option=orjson.OPT_SORT_KEYS).decode(), uids, namespace) for obj in objects
+        ):
+            form = orjson.loads(text)
+            name = form["metadata"]["name"]
+            numbers[name] += 1
+            yield f"{place}/{name}" + (f", number {numbers[name]}" if numbers[name] > 1 else ""), form
 
 
 def _common(text: str, uids: Mapping[str, str], namespace: str) -> str:

@@ -58,7 +58,8 @@ async def create(
 
 async def change(host: Client, home: Client, namespace: str) -> None:
     """Change what is there by each door, and delete some of it."""
-    workload = manifests("web", "web:2", 3)[1]
+    # An even number: to which of the clusters one more would go depends on the name of the namespace.
+    workload = manifests("web", "web:2", 4)[1]
     await host.patch(DEPLOYMENTS, "web", {"spec": workload["spec"]}, namespace)
     await host.patch(FEDERATED_CONFIGMAPS, "settings", {"spec": _federated({"color": "red"})["spec"]}, namespace)
     await host.patch(LIGHTHOUSES, "hansa", {"spec": {"colour": "red"}}, namespace)

@@ -30,7 +30,7 @@ from tests.kubernetes.vitess.programs import start_etcd
 
 AWAY = "away"
 _LEASE = "hanse-controller"
-_PATIENCE_SECONDS = 90.0
+_PATIENCE_SECONDS = 60.0
 _STILL_SECONDS = 8.0
 _LOOK_SECONDS = 0.4
 

@@ -139,7 +139,9 @@ class Mortal:
         return self._life.is_due()
 
     def _die(self) -> None:
-        note_fault("death")
+        # Several of its requests may be under way.
+        if not self._life.dead:
+            note_fault("death")
         self._life.dead = True
         self._life.end()
         raise Unreachable(self.address, "whoever asked has just died")

@@ -48,13 +48,13 @@ def test_two_runs_that_differ_in_uids_times_and_names_of_namespaces_are_the_same
 
 
 def test_what_is_missing_left_over_or_different_is_told():
-    one = common_form({"host/X": [obj("n", "a")], "away/X": [obj("n", "b", owner="a")]}, "n")
-    stranger = common_form({"host/X": [obj("n", "a", color="red")], "away/X": [obj("n", "b", owner="e")]}, "n")
-    alone = common_form({"host/X": [obj("n", "a")]}, "n")
+    one = common_form({"host/X": [obj("one", "a")], "away/X": [obj("one", "b", owner="a")]}, "one")
+    stranger = common_form({"host/X": [obj("one", "a", color="red")], "away/X": [obj("one", "b", owner="e")]}, "one")
+    alone = common_form({"host/X": [obj("one", "a")]}, "one")
 
-    assert differences(one, alone) == ["away/X/web/0 is missing"]
-    assert differences(alone, one) == ["away/X/web/0 is left over"]
+    assert differences(one, alone) == ["away/X/web is missing"]
+    assert differences(alone, one) == ["away/X/web is left over"]
     assert differences(one, stranger) == [
-        "away/X/web/0: .metadata.annotations.owner is 'another uid' and was 'uid of host/X/web'",
-        "host/X/web/0: .data.color is 'red' and was 'blue'",
+        "away/X/web: .metadata.annotations.owner is 'another uid' and was 'uid of host/X/web'",
+        "host/X/web: .data.color is 'red' and was 'blue'",
     ]
