@@ -85,13 +85,20 @@ lint: $(DEV_STAMP) ## Check style, types and the order of the rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# PEER=kubefed sets the real KubeFed beside Hanse, on the same clusters.
 bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append to bench/RESULTS.md
 	$(BIN)/python -m bench.placement
 	$(BIN)/python -m bench.propagation
+	$(BIN)/python -m bench.side_by_side --count 300
+	$(BIN)/python -m bench.side_by_side --count 1000
 	$(BIN)/python -m bench.machinery
 	$(BIN)/python -m bench.apiserver
 	$(BIN)/python -m bench.scale
 	$(BIN)/python -m bench.scale --clusters 3 --objects 5000
+	$(BIN)/python -m bench.scale --clusters 10 --objects 10000
+	for clusters in 10 50 100 200 500; do $(BIN)/python -m bench.scale --clusters $$clusters --objects 100 || exit; done
+	for clusters in 10 40 100; do $(BIN)/python -m bench.scale_restart --clusters $$clusters || exit; done
+	$(BIN)/python -m bench.scale_plot
 	$(BIN)/python -m bench.services
 	$(BIN)/python -m bench.dns
 	$(BIN)/python -m bench.dns_providers

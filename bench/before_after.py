@@ -35,7 +35,8 @@ start / restart. docs/performance.md says what was changed and why.
 
 def measure(source: Path, clusters: int, objects: int) -> tuple[float, float]:
     """Return the control plane's processor seconds of a cold start and of a restart with one checkout's code."""
-    command = [sys.executable, "-m", "bench.scale", f"--clusters={clusters}", f"--objects={objects}", "--dry-run"]
+    size = [f"--clusters={clusters}", f"--objects={objects}", "--rest=1", "--dry-run"]
+    command = [sys.executable, "-m", "bench.scale", *size]
     environment = {**os.environ, "PYTHONPATH": str(source)}
     told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
     cold, restart = (float(row.split("|")[7].partition("/")[0]) for row in told[-2:])

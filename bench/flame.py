@@ -22,8 +22,8 @@ _ROW = 17
 _TOP = 40
 _LETTER = 6.6
 _NARROWEST = 0.0025
-# Everything is called by the loop; what calls the loop is the same for all.
-_ROOT = "Handle._run"
+# Everything is called by the loop, asyncio's own or uvloop's; what calls the loop is the same for all.
+_ROOTS = ("Handle._run", "Runner.run")
 _WAITING = ("EpollSelector.select",)
 
 
@@ -52,7 +52,7 @@ def read_stacks(lines: Iterable[str]) -> Frame:
         names = [_function(part) for part in stack.split(";")]
         if names[-1].partition(" ")[0] in _WAITING:
             continue
-        places = [place for place, name in enumerate(names) if name.startswith(_ROOT)]
+        places = [names.index(name) for root_name in _ROOTS for name in names if name.startswith(root_name)]
         root.add(names[places[0] + 1 :] if places else ["outside the loop", *names[-1:]], int(samples))
     return root
 

@@ -43,7 +43,6 @@ _LOOK_SECONDS = 0.5
 # Probes and lists of facts go on for ever; they take a small part of a processor.
 _IDLE_SHARE = 0.2
 _LATE_SECONDS = 0.05
-_REST_SECONDS = 15.0
 _LONGEST_SECONDS = 1800.0
 
 
@@ -121,7 +120,7 @@ class Fleet:
             await server.close()
 
 
-async def measure(clusters: int, objects: int) -> tuple[Measured, Measured]:
+async def measure(clusters: int, objects: int, rest: float) -> tuple[Measured, Measured]:
     """Return what a cold start and a restart with everything in place take."""
     fleet = Fleet()
     try:
@@ -129,16 +128,16 @@ async def measure(clusters: int, objects: int) -> tuple[Measured, Measured]:
         for number in range(objects):
             resource, obj = _object(number)
             await fleet.host.create(resource, obj)
-        cold = await _measured(fleet, "cold start")
+        cold = await _measured(fleet, "cold start", rest)
         made = [await fleet.held(resource) for resource in (CONFIGMAPS, DEPLOYMENTS)]
         if sum(made) != objects * clusters:
             raise SystemExit(f"{sum(made)} copies of {objects * clusters} are there: the cold start did not finish")
-        return cold, await _measured(fleet, "restart")
+        return cold, await _measured(fleet, "restart", rest)
     finally:
         await fleet.close()
 
 
-async def _measured(fleet: Fleet, phase: str) -> Measured:
+async def _measured(fleet: Fleet, phase: str, rest_seconds: float) -> Measured:
     fleet.meter.writes.clear()
     before_mb, servers_before = _memory_mb(), fleet.meter.server_seconds
     begin, cpu = time.monotonic(), time.process_time()
@@ -147,7 +146,7 @@ async def _measured(fleet: Fleet, phase: str) -> Measured:
     servers = fleet.meter.server_seconds - servers_before
     spent = time.process_time() - cpu
     taken_mb = _rss_mb() - before_mb
-    idle = await _idle_percent()
+    idle = await _idle_percent(rest_seconds)
     control_plane.cancel()
     await asyncio.gather(control_plane, return_exceptions=True)
     host = fleet.meter.writes.pop(_HOST, 0)
@@ -193,10 +192,10 @@ async def _wait_idle(meter: Meter, control_plane: asyncio.Task[None]) -> _Rest:
     raise SystemExit(f"the control plane was not idle within {_LONGEST_SECONDS:g} s")
 
 
-async def _idle_percent() -> float:
+async def _idle_percent(seconds: float) -> float:
     """Return the part of one core that everything takes at rest."""
     at, cpu = time.monotonic(), time.process_time()
-    await asyncio.sleep(_REST_SECONDS)
+    await asyncio.sleep(seconds)
     return 100 * (time.process_time() - cpu) / (time.monotonic() - at)
 
 
@@ -229,10 +228,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     parser.add_argument("--clusters", type=int, default=100, help="members (default: %(default)s)")
     parser.add_argument("--objects", type=int, default=1000, help="objects on the host (default: %(default)s)")
+    parser.add_argument("--rest", type=float, default=15.0, help="seconds of rest afterwards (default: %(default)s)")
     parser.add_argument("--dry-run", action="store_true", help="print, and record nothing")
     args = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    measured = asyncio.run(measure(args.clusters, args.objects))
+    measured = asyncio.run(measure(args.clusters, args.objects, args.rest))
     lines = [one.line(commit(), command_line(), args.clusters, args.objects) for one in measured]
     if not args.dry_run:
         append_scale(lines)

@@ -1,9 +1,9 @@
 """Measures `hanse up` on a data folder that holds a large federation, and adds the result to RESULTS.md.
 
 The folder is made first, unless `--folder` names one that this command made before: `hanse up` with so many clusters
-and nodes, and one Deployment that is divided over all of them until every pod runs. Then it is stopped and started
-again, and that is measured from outside: time until it says that it is ready, processor time, memory, and what it takes
-at rest.
+and nodes, one Deployment that is divided over all of them until a pod runs in each, and as many of that pod as asked
+for (`bench.scale_cloning`). Then it is started again, and that is measured from outside: time until it says that it is
+ready, processor time, memory, and what it takes at rest.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from pathlib import Path
 import psutil
 import yaml
 
+from bench.scale_cloning import clone_pods, count_pods
 from bench.scale_records import RESTART, Cells, keep
 from hanse.cli.connection import connected
 from hanse.cli.embedded.folder import Folder
+from hanse.cli.embedded.servers import STORE
 from hanse.kube.errors import AlreadyExists
 from hanse.kube.kubeconfig import Kubeconfig
 from hanse.kube.manifest import Obj, dig
@@ -118,9 +120,17 @@ def fill(folder: Path, size: Size) -> None:
     up = Up(folder, "--clusters", str(file))
     try:
         up.wait_ready()
-        asyncio.run(_run_pods(up, size.clusters * size.pods))
+        asyncio.run(_run_pods(up, size.clusters))
     finally:
         up.stop()
+    if size.pods > 1:
+        asyncio.run(_clone(up.folder, size))
+
+
+async def _clone(folder: Folder, size: Size) -> None:
+    await count_pods(folder.server() / STORE, size.clusters * size.pods)
+    for name in folder.simulated():
+        await clone_pods(folder.server(name) / STORE, size.pods)
 
 
 async def _run_pods(up: Up, pods: int) -> None:

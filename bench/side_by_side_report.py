@@ -32,11 +32,12 @@ _WAVES = ("burst", "update", "delete")
 SIDE_BY_SIDE_HEADING = f"""{_TITLE}
 
 One host and three members, all upstream API servers, etcd with fsync, and members that only store. KubeFed is its
-controller-manager v0.10.0 as its chart configures it but with ten reconciles at a time instead of one, and without its
-admission webhook; Hanse takes its clusters over and is given the same FederatedDeployments of 3 KB. s to 100 %: from
-the first request until the last object is so in every member; delay: from the request until all members have the
-object, at the rate of the command, 5 a second by default. Ratios are to the mean of the raw runs at both ends. Writes
-are etcd revisions of the burst until all is quiet. CPU and memory are over all phases.
+controller-manager v0.10.0 as its chart configures it, but with ten reconciles at a time instead of one, short periods
+for its lock and its clusters' health, and without its admission webhook; Hanse takes its clusters over and is given
+the same FederatedDeployments of 3 KB. s to 100 %: from the first request until the last object is so in every member;
+delay: from the request until all members have the object, at the rate of the command, 5 a second by default. Ratios
+are to the mean of the raw runs at both ends. Writes are etcd revisions of the burst until all is quiet. CPU and memory
+are over all phases.
 
 | {" | ".join(_COLUMNS)} |
 |{"---|" * len(_COLUMNS)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from hanse.kube.client import Client
 from hanse.kube.errors import NotFound
 from hanse.kube.manifest import Obj, annotations_of
@@ -19,12 +21,14 @@ class HostWriter:
 
     async def write(self, ref: Ref, obj: Obj, *, subresource: str = "") -> Obj | None:
         """Write a source; None says that it went away while we looked at it."""
+        # A status says what was decided already, so nothing is to be decided on it.
+        quietly = subresource == "status"
         try:
-            written = await self._host.update(ref.resource, obj, subresource=subresource)
+            with self._sources.telling(ref, obj) if quietly else nullcontext():
+                written = await self._host.update(ref.resource, obj, subresource=subresource)
         except NotFound:
             return None
-        # A status says what was decided already, so nothing is to be decided on it.
-        self._sources.remember(ref, written, quietly=subresource == "status")
+        self._sources.remember(ref, written, quietly=quietly)
         written["metadata"].pop("managedFields", None)
         return written
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from hanse.api.names import FINALIZER
 from hanse.kube.cache import Cache, Change, Handler
@@ -37,6 +38,8 @@ class Sources:
         self._tasks: asyncio.TaskGroup | None = None
         self._unseen: set[Resource] = set()
         self._within: dict[str, set[Ref]] = {}
+        # What is being written that nothing follows from.
+        self._told: dict[Ref, Obj] = {}
 
     @property
     def kinds(self) -> list[Resource]:
@@ -75,13 +78,25 @@ class Sources:
 
     def _following(self, kind: Resource) -> Handler:
         def changed(change: Change) -> None:
+            ref = Ref(kind, change.key)
             if change.new_bytes is None:
-                self._leaves(Ref(kind, change.key))
+                self._leaves(ref)
             elif change.old_bytes is None:
-                self._within.setdefault(change.key.namespace, set()).add(Ref(kind, change.key))
+                self._within.setdefault(change.key.namespace, set()).add(ref)
+            elif ref in self._told and _is_same(self._told[ref], change.new):
+                return
             self._changed(kind, change)
 
         return changed
+
+    @contextmanager
+    def telling(self, ref: Ref, obj: Obj) -> Iterator[None]:
+        """Write a source from which nothing follows: a watch may bring it before its answer comes."""
+        self._told[ref] = obj
+        try:
+            yield
+        finally:
+            self._told.pop(ref, None)
 
     def _leaves(self, ref: Ref) -> None:
         namespace = ref.key.namespace
@@ -166,6 +181,16 @@ class _View(Mapping[Key, Obj]):
 
 
 _NOTHING: Obj = {"metadata": {}}
+
+
+def _is_same(sent: Obj, found: Obj | None) -> bool:
+    """Tell whether what was found is what was sent, but for what the server writes into it."""
+    return found is not None and _content(sent) == _content(found)
+
+
+def _content(obj: Obj) -> Obj:
+    served = ("resourceVersion", "managedFields")
+    return {**obj, "metadata": {name: value for name, value in obj["metadata"].items() if name not in served}}
 
 
 def _is_unserved(cache: Cache) -> bool:

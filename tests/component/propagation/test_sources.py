@@ -27,11 +27,11 @@ def manifest(ref, *finalizers):
 
 
 @asynccontextmanager
-async def followed(*kinds):
+async def followed(*kinds, changed=lambda _resource, _change: None):
     runtime = SeededRuntime(0)
     server = await ApiServer.open(name="host", storage=MemoryStorage(), runtime=runtime)
     host = Client(server.connect(Identity("admin", ("system:masters",))), runtime)
-    sources = Sources(host, lambda _resource, _change: None)
+    sources = Sources(host, changed)
     sources.follow(kinds)
     running = asyncio.create_task(sources.run())
     try:
@@ -88,3 +88,24 @@ async def test_a_kind_is_known_once_all_of_it_was_seen_or_the_host_does_not_serv
         assert not sources.seen((SECRETS,))
         await sources.wait_seen()
         assert sources.complete()
+
+
+async def test_what_is_told_of_a_source_is_no_news_even_where_the_watch_is_faster_than_the_answer():
+    heard = []
+    async with followed(CONFIGMAPS, changed=lambda _resource, change: heard.append(change.key.name)) as (host, sources):
+        written = await host.create(CONFIGMAPS, manifest(SETTINGS))
+        await sources.wait_seen()
+        await host.runtime.sleep(1)
+        heard.clear()
+        told = {**written, "data": {"a": "told"}}
+
+        with sources.telling(SETTINGS, told):
+            await host.update(CONFIGMAPS, told)
+            await host.runtime.sleep(1)
+        assert sources.get(SETTINGS)["data"] == {"a": "told"}
+        assert heard == []
+
+        with sources.telling(SETTINGS, told):
+            await host.patch(CONFIGMAPS, "settings", {"data": {"a": "another's"}}, "default")
+            await host.runtime.sleep(1)
+        assert heard == ["settings"]

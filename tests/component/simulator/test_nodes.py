@@ -52,6 +52,16 @@ async def test_nodes_are_ready_and_say_where_they_are():
         assert all(node["status"]["allocatable"] == node["status"]["capacity"] == wanted for node in nodes)
 
 
+@pytest.mark.parametrize(("nodes", "seconds"), [(20, 10.0), (21, 20.0)])
+async def test_nodes_of_large_clusters_renew_their_leases_less_often(nodes, seconds):
+    async with world() as here, running(here.cluster(nodes=nodes)):
+        before = await renew_times(here)
+        await here.runtime.sleep(seconds - 1.0)
+        assert await renew_times(here) == before
+        await here.runtime.sleep(2.0)
+        assert all(time > before[name] for name, time in (await renew_times(here)).items())
+
+
 async def test_a_node_that_loses_its_labels_or_is_called_unknown_is_put_right():
     async with world() as here, running(here.cluster(nodes=1)):
         broken = {
