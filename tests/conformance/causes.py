@@ -9,6 +9,11 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "The embedded API server has no priority levels, so it does not serve the kinds that would configure them": (
         "API priority and fairness",
     ),
+    "Simulated Jobs know neither success policies nor limits of failures for each index": (
+        "Job with successPolicy",
+        "exceeds maxFailedIndexes",
+    ),
+    "Simulated Jobs do not take back a pod that was orphaned": ("Job should adopt matching orphans",),
     "The network of Services is not recorded as a ServiceCIDR": ("should support ServiceCIDR API operations",),
 }
 
