@@ -14,6 +14,15 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
         "exceeds maxFailedIndexes",
     ),
     "Simulated Jobs do not take back a pod that was orphaned": ("Job should adopt matching orphans",),
+    "A strict write with both unknown and repeated fields is told of the repeated ones only": (
+        "FieldValidation should detect unknown and duplicate fields of a typed object",
+    ),
+    "Keys that stand twice in a YAML body are not noticed": (
+        "FieldValidation should detect duplicates in a CR when preserving unknown fields",
+    ),
+    "A default that a definition gains later is not given to objects that were stored before": (
+        "custom resource defaulting for requests and from storage works",
+    ),
     "The network of Services is not recorded as a ServiceCIDR": ("should support ServiceCIDR API operations",),
 }
 
