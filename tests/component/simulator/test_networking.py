@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from hanse.kube import SystemRuntime
-from hanse.kube.manifest import labels_of, name_of
+from hanse.kube.manifest import labels_of, name_of, uid_of
 from hanse.kube.resources import DEPLOYMENTS, ENDPOINT_SLICES, ENDPOINTS, PODS, SERVICES
 from tests.component.simulator.harness import NAMESPACE, deployment, running, world
 
@@ -200,3 +200,13 @@ async def test_pods_that_give_one_port_name_different_numbers_are_told_apart():
         assert [subset["ports"][0]["port"] for subset in found["subsets"]] == [3000, 3001]
         second = await here.until(ENDPOINT_SLICES, "web-1", ready_addresses)
         assert second["ports"][0]["port"] == 3001
+
+
+@pytest.mark.looptime
+async def test_a_slice_that_somebody_deletes_is_made_anew():
+    async with world() as here, running(here.cluster()):
+        await here.client.create(SERVICES, service(type="ClusterIP"))
+        first = await here.until(ENDPOINT_SLICES, "web-0", lambda found: found)
+        await here.client.delete(ENDPOINT_SLICES, "web-0", NAMESPACE)
+        again = await here.until(ENDPOINT_SLICES, "web-0", lambda found: found["metadata"]["uid"] != uid_of(first))
+        assert name_of(again) == "web-0"

@@ -37,6 +37,7 @@ class ServiceEndpoints:
         self._slices = Index(world.cache(ENDPOINT_SLICES), _service_of_slice)
         self._selectors: dict[str, dict[Key, LabelSelector]] = {}
         self._services.subscribe(self._service_changed)
+        world.cache(ENDPOINT_SLICES).subscribe(self._slice_changed)
         self._pods.listen(self._pod_changed)
 
     def _service_changed(self, change: Change) -> None:
@@ -48,6 +49,13 @@ class ServiceEndpoints:
             selectors[change.key] = selector
         if selector is not None or known is not None:
             self.controller.queue.add_after(change.key, _GATHERING_SECONDS)
+
+    def _slice_changed(self, change: Change) -> None:
+        """Make a slice anew that somebody took away."""
+        if change.new is None and (gone := change.old) is not None:
+            key = _service_key(gone)
+            if key in self._selectors.get(key.namespace, {}):
+                self.controller.queue.add_after(key, _GATHERING_SECONDS)
 
     def _pod_changed(self, old: PodFacts | None, new: PodFacts | None) -> None:
         if _traffic_facts(old) == _traffic_facts(new):
