@@ -6,8 +6,8 @@ import socket
 import pytest
 
 from hanse.kube import SystemRuntime
-from hanse.kube.manifest import labels_of, name_of
-from hanse.kube.resources import DEPLOYMENTS, ENDPOINT_SLICES, ENDPOINTS, SERVICES
+from hanse.kube.manifest import labels_of, name_of, uid_of
+from hanse.kube.resources import DEPLOYMENTS, ENDPOINT_SLICES, ENDPOINTS, PODS, SERVICES
 from tests.component.simulator.harness import NAMESPACE, deployment, running, world
 
 
@@ -183,3 +183,30 @@ async def test_endpoints_that_a_person_wrote_are_mirrored_and_the_mirror_follows
         await here.until(ENDPOINT_SLICES, "by-hand-mirror-0", lambda found: ready_addresses(found) == {"10.2.3.4"})
         await here.client.delete(ENDPOINTS, "by-hand", NAMESPACE)
         await here.until_gone(ENDPOINT_SLICES)
+
+
+@pytest.mark.looptime
+async def test_pods_that_give_one_port_name_different_numbers_are_told_apart():
+    def named(name, number):
+        container = {"name": "app", "image": "nginx", "ports": [{"name": "http", "containerPort": number}]}
+        metadata = {"name": name, "namespace": NAMESPACE, "labels": {"app": "web"}}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+
+    async with world() as here, running(here.cluster()):
+        await here.client.create(SERVICES, service(type="ClusterIP", ports=[{"port": 80, "targetPort": "http"}]))
+        for name, number in (("a", 3000), ("b", 3001)):
+            await here.client.create(PODS, named(name, number))
+        found = await here.until(ENDPOINTS, "web", lambda obj: len(obj.get("subsets") or ()) == 2)
+        assert [subset["ports"][0]["port"] for subset in found["subsets"]] == [3000, 3001]
+        second = await here.until(ENDPOINT_SLICES, "web-1", ready_addresses)
+        assert second["ports"][0]["port"] == 3001
+
+
+@pytest.mark.looptime
+async def test_a_slice_that_somebody_deletes_is_made_anew():
+    async with world() as here, running(here.cluster()):
+        await here.client.create(SERVICES, service(type="ClusterIP"))
+        first = await here.until(ENDPOINT_SLICES, "web-0", lambda found: found)
+        await here.client.delete(ENDPOINT_SLICES, "web-0", NAMESPACE)
+        again = await here.until(ENDPOINT_SLICES, "web-0", lambda found: found["metadata"]["uid"] != uid_of(first))
+        assert name_of(again) == "web-0"

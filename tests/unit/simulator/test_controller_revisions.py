@@ -7,6 +7,7 @@ from hanse.simulator.workloads.controller_revisions import (
     forgotten_revisions,
     new_revision,
     plan_history,
+    revision_data,
     template_of,
 )
 from tests.unit.simulator.workload_builders import revision_of, workload
@@ -50,3 +51,11 @@ def test_history_forgets_the_oldest_that_nobody_uses():
     assert [entry["revision"] for entry in forgotten_revisions(history, live, 2)] == [2, 3]
     assert forgotten_revisions(history, live, 4) == []
     assert forgotten_revisions(history, live, None) == []
+
+
+def test_the_keys_of_a_revision_are_in_order_since_clients_compare_bytes():
+    template = {"spec": {"containers": [{"name": "a", "image": "b"}]}, "metadata": {"labels": {"z": "1", "a": "2"}}}
+    data = revision_data({"spec": {"template": template}})
+    assert list(data["spec"]["template"]) == ["$patch", "metadata", "spec"]
+    assert list(data["spec"]["template"]["spec"]["containers"][0]) == ["image", "name"]
+    assert list(data["spec"]["template"]["metadata"]["labels"]) == ["a", "z"]

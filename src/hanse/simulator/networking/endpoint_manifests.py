@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hanse.kube.manifest import Obj, dig, labels_of, name_of, namespace_of, owner_reference
@@ -16,18 +17,17 @@ _HEADLESS = "service.kubernetes.io/headless"
 _MOST_ENDPOINTS = 1000
 
 
-def endpoints_of(service: Obj, pods: Sequence[PodFacts], named: Mapping[str, int]) -> Obj:
-    """Return a Service's Endpoints: one subset with the pods that are ready and those that are not."""
-    kept = [pod for pod in pods if not pod.deleting][:_MOST_ENDPOINTS]
-    ready = [_address(pod) for pod in kept if pod.ready]
-    unready = [_address(pod) for pod in kept if not pod.ready]
-    subset: Obj = {}
-    if ready:
-        subset["addresses"] = ready
-    if unready:
-        subset["notReadyAddresses"] = unready
-    if subset and (ports := _ports(service, named)):
-        subset["ports"] = ports
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """Pods of a Service that have the same numbers for the names of its ports."""
+
+    named: Mapping[str, int]
+    pods: Sequence[PodFacts]
+
+
+def endpoints_of(service: Obj, backends: Sequence[Backends]) -> Obj:
+    """Return a Service's Endpoints: subsets with the pods that are ready and those that are not."""
+    subsets = [subset for part in backends if (subset := _subset(service, part))]
     return {
         "apiVersion": ENDPOINTS.api_version,
         "kind": ENDPOINTS.kind,
@@ -36,14 +36,31 @@ def endpoints_of(service: Obj, pods: Sequence[PodFacts], named: Mapping[str, int
             "namespace": namespace_of(service),
             "labels": {**labels_of(service), "endpoints.kubernetes.io/managed-by": "endpoint-controller"},
         },
-        **({"subsets": [subset]} if subset else {}),
+        **({"subsets": subsets} if subsets else {}),
     }
 
 
-def slices_of(service: Obj, pods: Sequence[PodFacts], named: Mapping[str, int], zones: Mapping[str, str]) -> list[Obj]:
+def _subset(service: Obj, part: Backends) -> Obj:
+    kept = [pod for pod in part.pods if not pod.deleting][:_MOST_ENDPOINTS]
+    ready = [_address(pod) for pod in kept if pod.ready]
+    unready = [_address(pod) for pod in kept if not pod.ready]
+    subset: Obj = {}
+    if ready:
+        subset["addresses"] = ready
+    if unready:
+        subset["notReadyAddresses"] = unready
+    if subset and (ports := _ports(service, part.named)):
+        subset["ports"] = ports
+    return subset
+
+
+def slices_of(service: Obj, backends: Sequence[Backends], zones: Mapping[str, str]) -> list[Obj]:
     """Return a Service's EndpointSlices; the first is there even while there are no pods."""
-    parts = [pods[start : start + _MOST_ENDPOINTS] for start in range(0, len(pods), _MOST_ENDPOINTS)] or [()]
-    ports = _ports(service, named)
+    parts = [
+        (_ports(service, part.named), part.pods[start : start + _MOST_ENDPOINTS])
+        for part in backends
+        for start in range(0, len(part.pods), _MOST_ENDPOINTS)
+    ] or [(_ports(service, {}), ())]
     labels = {
         **labels_of(service),
         SERVICE_NAME: name_of(service),
@@ -62,10 +79,10 @@ def slices_of(service: Obj, pods: Sequence[PodFacts], named: Mapping[str, int], 
                 "ownerReferences": [owner_reference(service)],
             },
             "addressType": "IPv4",
-            "endpoints": [_endpoint(pod, zones.get(pod.node, "")) for pod in part],
+            "endpoints": [_endpoint(pod, zones.get(pod.node, "")) for pod in pods],
             "ports": ports,
         }
-        for position, part in enumerate(parts)
+        for position, (ports, pods) in enumerate(parts)
     ]
 
 

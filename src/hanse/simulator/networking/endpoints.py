@@ -13,7 +13,7 @@ from hanse.kube.manifest import Key, Obj, dig, is_deleting, key_of, labels_of, n
 from hanse.kube.resources import ENDPOINT_SLICES, ENDPOINTS, NODES, SERVICES, Resource
 from hanse.kube.selectors import LabelSelector
 from hanse.simulator.index import Index
-from hanse.simulator.networking.endpoint_manifests import SERVICE_NAME, endpoints_of, slices_of
+from hanse.simulator.networking.endpoint_manifests import SERVICE_NAME, Backends, endpoints_of, slices_of
 from hanse.simulator.networking.selection import selected_pods, selector_of
 from hanse.simulator.nodes.machines import ZONE
 from hanse.simulator.pods import PodFacts
@@ -37,6 +37,7 @@ class ServiceEndpoints:
         self._slices = Index(world.cache(ENDPOINT_SLICES), _service_of_slice)
         self._selectors: dict[str, dict[Key, LabelSelector]] = {}
         self._services.subscribe(self._service_changed)
+        world.cache(ENDPOINT_SLICES).subscribe(self._slice_changed)
         self._pods.listen(self._pod_changed)
 
     def _service_changed(self, change: Change) -> None:
@@ -48,6 +49,13 @@ class ServiceEndpoints:
             selectors[change.key] = selector
         if selector is not None or known is not None:
             self.controller.queue.add_after(change.key, _GATHERING_SECONDS)
+
+    def _slice_changed(self, change: Change) -> None:
+        """Make a slice anew that somebody took away."""
+        if change.new is None and (gone := change.old) is not None:
+            key = _service_key(gone)
+            if key in self._selectors.get(key.namespace, {}):
+                self.controller.queue.add_after(key, _GATHERING_SECONDS)
 
     def _pod_changed(self, old: PodFacts | None, new: PodFacts | None) -> None:
         if _traffic_facts(old) == _traffic_facts(new):
@@ -69,10 +77,21 @@ class ServiceEndpoints:
             return
         pods = selected_pods(service, self._pods)
         zones = {pod.node: self._zone(pod.node) for pod in pods if pod.node}
-        # The pods of one Service agree on the names of their ports.
-        named = _named_ports(self._pods.cache.get(pods[0].key)) if pods else {}
-        await self._write(ENDPOINTS, self._endpoints.get(key), endpoints_of(service, pods, named))
-        await self._write_slices(service, slices_of(service, pods, named, zones))
+        backends = self._backends(service, pods)
+        await self._write(ENDPOINTS, self._endpoints.get(key), endpoints_of(service, backends))
+        await self._write_slices(service, slices_of(service, backends, zones))
+
+    def _backends(self, service: Obj, pods: Sequence[PodFacts]) -> list[Backends]:
+        """Group the pods by the numbers that they have for the names of the Service's ports; few use names."""
+        targets = {port.get("targetPort") for port in dig(service, "spec", "ports", default=None) or ()}
+        wanted = {target for target in targets if isinstance(target, str)}
+        if not wanted:
+            return [Backends({}, pods)] if pods else []
+        groups: dict[tuple[tuple[str, int], ...], list[PodFacts]] = {}
+        for pod in pods:
+            named = _named_ports(self._pods.cache.get(pod.key))
+            groups.setdefault(tuple(sorted((name, named[name]) for name in wanted & named.keys())), []).append(pod)
+        return [Backends(dict(named), group) for named, group in sorted(groups.items(), key=lambda entry: entry[0])]
 
     def _zone(self, node: str) -> str:
         found = self._nodes.get(Key("", node))

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import orjson
+
 from hanse.kube.client import Client
 from hanse.kube.errors import AlreadyExists, NotFound
 from hanse.kube.manifest import Obj, annotations_of, controller_of, dig, name_of, namespace_of, owner_reference, uid_of
@@ -35,8 +37,13 @@ class HistoryPlan:
 
 
 def revision_data(workload: Obj) -> Obj:
-    """Return the patch that brings a workload back to its present template."""
-    return {"spec": {"template": {**workload["spec"]["template"], "$patch": "replace"}}}
+    """Return the patch that brings a workload back to its present template.
+
+    Its keys are in order: clients that look for the present revision compare it with their own byte by byte.
+    """
+    patch = {"spec": {"template": {**workload["spec"]["template"], "$patch": "replace"}}}
+    ordered: Obj = orjson.loads(orjson.dumps(patch, option=orjson.OPT_SORT_KEYS))
+    return ordered
 
 
 def template_of(revision: Obj) -> Obj:
