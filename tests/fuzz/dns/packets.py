@@ -42,7 +42,7 @@ def _valid() -> tuple[bytes, ...]:
         {},
         {"use_edns": 0, "payload": 900, "want_dnssec": True},
         {"use_edns": 0, "payload": 65535, "options": [dns.edns.ECSOption("10.0.0.0", 24)]},
-        {"use_edns": 0, "options": [dns.edns.GenericOption(65001, b"eu-west")]},
+        {"use_edns": 0, "options": [dns.edns.GenericOption(dns.edns.OptionType.make(65001), b"eu-west")]},
         {"use_edns": 1},
     )
     return tuple(

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ async def _store(store: Store, chance: random.Random, number: int, tally: Tally)
         tally.outcomes["refused by its schema"] += 1
         return
     for name, read, refusals in readers_of(stored):
-        _try(tally, number, name, lambda read=read: read(stored), refusals, stored)
+        _try(tally, number, name, partial(read, stored), refusals, stored)
 
 
 def _try(
