@@ -96,7 +96,8 @@ bench: $(DEV_STAMP) kubernetes ## Measure propagation on real clusters, append t
 	$(BIN)/python -m bench.scale
 	$(BIN)/python -m bench.scale --clusters 3 --objects 5000
 	$(BIN)/python -m bench.scale --clusters 10 --objects 10000
-	for clusters in 10 50 100 200 500; do $(BIN)/python -m bench.scale --clusters $$clusters --objects 100 || exit; done
+	for clusters in 10 100 500; do $(BIN)/python -m bench.scale --clusters $$clusters --objects 10 || exit; done
+	for clusters in 10 50 200; do $(BIN)/python -m bench.scale --clusters $$clusters --objects 100 || exit; done
 	for clusters in 10 40 100; do $(BIN)/python -m bench.scale_restart --clusters $$clusters || exit; done
 	$(BIN)/python -m bench.scale_plot
 	$(BIN)/python -m bench.services

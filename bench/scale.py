@@ -40,8 +40,8 @@ _CONTROL_PLANE = Identity("hanse-controller", _MASTERS)
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 _HOST = "host"
 _LOOK_SECONDS = 0.5
-# Probes and lists of facts go on for ever; they take a small part of a processor.
-_IDLE_SHARE = 0.2
+# Probes and lists of facts go on for ever; the more clusters, the more of a processor they take.
+_IDLE_SHARE = 0.4
 _LATE_SECONDS = 0.05
 _LONGEST_SECONDS = 1800.0
 
