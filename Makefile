@@ -33,7 +33,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install install-dev lock run test coverage lint bench soak soak-guards fuzz kubernetes kubernetes-path helm helm-path vitess vitess-path test-kubernetes conformance clean
+.PHONY: help install install-dev lock run test coverage lint bench soak soak-guards fuzz kubernetes kubernetes-path helm helm-path vitess vitess-path test-kubernetes conformance sample clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -160,6 +160,16 @@ test-kubernetes: $(DEV_STAMP) kubernetes ## Run the tests on real Kubernetes clu
 conformance: $(DEV_STAMP) kubernetes ## Have the upstream conformance tests judge simulated clusters, and keep the page of it
 	@components/build conformance
 	$(BIN)/python -m tests.conformance
+
+# Small parts of what makes people trust it: fresh seeds of all random worlds, hostile input, crashes, and what the
+# upstream conformance tests say of a simulated cluster.
+sample: $(DEV_STAMP) kubernetes ## A few minutes of make soak, fuzz and conformance
+	@components/build conformance >/dev/null
+	$(BIN)/python -m tests.soak --for 3m --jobs $(WORKERS)
+	$(BIN)/python -m tests.fuzz requests --seed $(FUZZ_SEED) --count 2000
+	$(BIN)/python -m tests.fuzz manifests --seed $(FUZZ_SEED) --count 4000
+	$(BIN)/python -m tests.fuzz dns --seed $(FUZZ_SEED) --count 10000
+	$(BIN)/python -m tests.conformance --check --against embedded --focus 'sig-(auth|instrumentation|cli)'
 
 clean: ## Remove .venv and what the tools left behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* dist

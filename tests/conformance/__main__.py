@@ -9,14 +9,14 @@ import argparse
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.conformance.choice import Choice, choose, names_of
 from tests.conformance.clusters import CLUSTERS
 from tests.conformance.page import PAGE, Record, read_page, write_page
-from tests.conformance.reports import Outcome
+from tests.conformance.reports import Outcome, Verdict
 from tests.conformance.suite import Suite, listing
 
 
@@ -31,13 +31,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.list:
         print("\n".join(names))
         return 0
-    for cluster in CLUSTERS if asked.against == "both" else (asked.against,):
+    clusters = list(CLUSTERS) if asked.against == "both" else [asked.against]
+    if asked.check:
+        return _check(clusters, names, asked)
+    for cluster in clusters:
         _judge(cluster, names, choice, asked)
     problems = _recorded().problems()
     print(
         "\n".join(problems) or "at least 90 % of what a real control plane passes is passed, and the rest is explained"
     )
     return 1 if problems else 0
+
+
+def _check(clusters: Sequence[str], names: Sequence[str], asked: argparse.Namespace) -> int:
+    """Play tests that have passed before, and leave the page as it is; returns 1 if any passes no more."""
+    worse = []
+    for cluster in clusters:
+        passed = [name for name in names if _recorded().verdict(cluster, name) == Verdict.PASSED]
+
+        def tell(name: str, outcome: Outcome, cluster: str = cluster) -> None:
+            print(_line(cluster, name, outcome), flush=True)
+            if outcome.verdict != Verdict.PASSED:
+                worse.append(name)
+
+        _play(cluster, passed, asked, tell)
+    print("\n".join(f"passes no more: {name}" for name in worse) or "everything passes that did before")
+    return 1 if worse else 0
 
 
 def _recorded() -> Record:
@@ -49,9 +68,17 @@ def _judge(cluster: str, names: Sequence[str], choice: Choice, asked: argparse.N
         # At once, so that a run that is stopped has not been for nothing.
         record = _recorded().with_verdicts(cluster, {name: outcome.verdict}).only(choice.chosen)
         PAGE.write_text(write_page(record, choice, date=f"{datetime.now(UTC):%Y-%m-%d}"))
-        first = (outcome.message.splitlines() or [""])[0][:200]
-        print(f"{cluster}: {outcome.verdict} in {outcome.seconds:.0f} s: {name}{first and f': {first}'}", flush=True)
+        print(_line(cluster, name, outcome), flush=True)
 
+    _play(cluster, names, asked, tell)
+
+
+def _line(cluster: str, name: str, outcome: Outcome) -> str:
+    first = (outcome.message.splitlines() or [""])[0][:200]
+    return f"{cluster}: {outcome.verdict} in {outcome.seconds:.0f} s: {name}{first and f': {first}'}"
+
+
+def _play(cluster: str, names: Sequence[str], asked: argparse.Namespace, tell: Callable[[str, Outcome], None]) -> None:
     logs = Path(asked.logs or tempfile.mkdtemp(prefix="hanse-conformance-")) / cluster
     print(f"{cluster}: {len(names)} tests, logs in {logs}", flush=True)
     with CLUSTERS[cluster]() as kubeconfig:
@@ -72,6 +99,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--side-by-side", type=int, default=4, metavar="N", help="tests at a time (default: 4)")
     parser.add_argument(
         "--logs", default="", metavar="DIR", help="where the tests' output goes (default: a new folder)"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only see that what the page says passes does so; the page stays as it is"
     )
     parser.add_argument("--list", action="store_true", help="only print the names of the tests")
     return parser

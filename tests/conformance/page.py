@@ -41,6 +41,10 @@ class Record:
             {name: self.embedded[name] for name in kept if name in self.embedded},
         )
 
+    def verdict(self, cluster: str, name: str) -> str:
+        """Return how a test ended on a cluster, "" where it was never played."""
+        return (self.real if cluster == "real" else self.embedded).get(name, "")
+
     def is_open(self, name: str) -> bool:
         """Tell whether a test has not passed on both clusters."""
         return not self.real.get(name) == self.embedded.get(name) == Verdict.PASSED
