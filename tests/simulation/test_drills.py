@@ -86,6 +86,19 @@ class TestVirtualTime:
 
         assert run_virtually(main) == [(hour, pytest.approx(hour * 3600.0)) for hour in (1, 12, 24)]
 
+    def test_what_is_due_at_one_moment_comes_in_the_order_in_which_it_was_set(self):
+        async def main():
+            loop, heard = asyncio.get_running_loop(), []
+            others = [loop.call_later(1.0 + number % 7, heard.append, -1) for number in range(200)]
+            for number in range(50):
+                loop.call_at(10.0, heard.append, number)
+            for other in others:
+                other.cancel()
+            await asyncio.sleep(20.0)
+            return heard
+
+        assert run_virtually(main) == list(range(50))
+
     def test_waiting_for_what_never_comes_is_an_error_and_no_endless_wait(self):
         async def main():
             await asyncio.Event().wait()

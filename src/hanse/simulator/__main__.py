@@ -7,13 +7,14 @@ import asyncio
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from hanse.apiserver import CertificateAuthority
 from hanse.kube.client import Client
-from hanse.kube.errors import NotFound
+from hanse.kube.errors import ApiError
 from hanse.kube.http import HttpTransport
 from hanse.kube.kubeconfig import Endpoint, Kubeconfig, KubeconfigError
 from hanse.kube.runtime import SystemRuntime
@@ -117,9 +118,10 @@ async def _serve_nodes(cluster: SimulatedCluster, client: Client, runtime: Syste
 async def _register(client: Client, port: int) -> None:
     try:
         await register_metrics(client, port)
-    except NotFound:
+    except ApiError as error:
         # An API server without aggregation has its own way to metrics, or none.
-        return
+        if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+            raise
 
 
 if __name__ == "__main__":

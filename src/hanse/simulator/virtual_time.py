@@ -7,11 +7,15 @@ run with the same `SeededRuntime` is the same run.
 from __future__ import annotations
 
 import asyncio
+import heapq
 import selectors
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from contextvars import Context
+from itertools import count
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class Deadlock(RuntimeError):
@@ -21,15 +25,42 @@ class Deadlock(RuntimeError):
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop on virtual time, which begins at 0; it has no sockets, signals or threads to wait for."""
 
+    _scheduled: list[asyncio.TimerHandle]
+
     def __init__(self) -> None:
         self._now = 0.0
+        self._timers = count()
         super().__init__(_JumpingSelector(self._jump))
 
     def time(self) -> float:
         return self._now
 
+    def call_at(
+        self, when: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        timer = _OrderlyTimer(when, callback, args, self, context)
+        timer.number = next(self._timers)
+        heapq.heappush(self._scheduled, timer)
+        timer._scheduled = True
+        return timer
+
     def _jump(self, seconds: float) -> None:
         self._now += seconds
+
+
+class _OrderlyTimer(asyncio.TimerHandle):
+    """A timer that comes after those that were set before it for the same moment.
+
+    asyncio leaves that to how its heap happens to lie, which who was cancelled meanwhile, and in which order, changes.
+    """
+
+    number = 0
+    _scheduled: bool
+
+    def __lt__(self, other: asyncio.TimerHandle) -> bool:
+        if isinstance(other, _OrderlyTimer) and self.when() == other.when():
+            return self.number < other.number
+        return self.when() < other.when()
 
 
 class _JumpingSelector(selectors.SelectSelector):
