@@ -39,9 +39,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self, when: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         timer = _OrderlyTimer(when, callback, args, self, context)
-        timer.number = next(self._timers)
+        timer.set_as(next(self._timers))
         heapq.heappush(self._scheduled, timer)
-        timer._scheduled = True
         return timer
 
     def _jump(self, seconds: float) -> None:
@@ -54,12 +53,17 @@ class _OrderlyTimer(asyncio.TimerHandle):
     asyncio leaves that to how its heap happens to lie, which who was cancelled meanwhile, and in which order, changes.
     """
 
-    number = 0
+    _number = 0
     _scheduled: bool
+
+    def set_as(self, number: int) -> None:
+        """Note that it is the loop's n-th timer, and is in its heap: the loop counts those that are cancelled there."""
+        self._number = number
+        self._scheduled = True
 
     def __lt__(self, other: asyncio.TimerHandle) -> bool:
         if isinstance(other, _OrderlyTimer) and self.when() == other.when():
-            return self.number < other.number
+            return self._number < other._number
         return self.when() < other.when()
 
 
