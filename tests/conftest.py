@@ -16,6 +16,7 @@ from hypothesis import settings
 from structlog.testing import capture_logs
 
 from hanse.kube.log import Log, configure_with_first_line
+from tests.own_network import enter_own_network
 
 # What a scenario finds is explained as well as what a test finds.
 pytest.register_assert_rewrite("tests.behaviour")
@@ -44,6 +45,12 @@ def _plain_log() -> None:
         logger_factory=structlog.PrintLoggerFactory(),
         cache_logger_on_first_use=False,
     )
+
+
+def pytest_configure() -> None:
+    """Give each worker a network of its own where that is asked for (`make test-kubernetes`)."""
+    if "HANSE_OWN_NETWORKS" in os.environ and "PYTEST_XDIST_WORKER" in os.environ:
+        enter_own_network()
 
 
 def pytest_sessionstart() -> None:
