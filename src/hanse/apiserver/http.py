@@ -20,7 +20,7 @@ from hanse.apiserver.dispatch import SIZE_LIMIT
 from hanse.apiserver.gate import through_gate
 from hanse.apiserver.hub import Frame
 from hanse.apiserver.impersonation import REPEATED
-from hanse.apiserver.inprocess import quoted
+from hanse.apiserver.inprocess import warning_headers
 from hanse.apiserver.patience import Patience, Unread, look_at
 from hanse.apiserver.streaming.websocket import hold_session
 from hanse.kube.errors import ApiError
@@ -287,6 +287,6 @@ def _respond(answer: Answer, request: web.BaseRequest) -> web.Response:
         headers["Content-Encoding"] = "gzip"
         headers["Vary"] = "Accept-Encoding"
     response = web.Response(status=answer.status, body=body, headers=headers)
-    for warning in answer.warnings:
-        response.headers.add("Warning", f'299 - "{quoted(warning)}"')
+    for warning in warning_headers(answer.warnings):
+        response.headers.add("Warning", warning)
     return response

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
 from hanse.apiserver import status
 from hanse.apiserver.answers import Answer, AnyAnswer, SessionAnswer, StreamAnswer, WatchAnswer
@@ -17,6 +18,7 @@ from hanse.kube.transport import Request, Response, Unreachable
 
 # Events that a reader may be behind before its stream is cut.
 _BACKLOG = 20_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class InProcessTransport:
@@ -89,14 +91,15 @@ class InProcessTransport:
 
 def _headers(answer: Answer) -> Mapping[str, str]:
     headers = {"content-type": answer.content_type, **answer.headers}
-    if answer.warnings:
-        headers["warning"] = ", ".join(f'299 - "{quoted(one)}"' for one in answer.warnings)
+    if warnings := warning_headers(answer.warnings):
+        headers["warning"] = ", ".join(warnings)
     return headers
 
 
-def quoted(text: str) -> str:
-    """Escape a warning's text for its header."""
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+def warning_headers(warnings: Iterable[str]) -> list[str]:
+    """Return the headers that tell warnings; as upstream, one with control characters is left out: none can tell it."""
+    told = [text for text in warnings if not _CONTROL.search(text)]
+    return ['299 - "{}"'.format(text.replace("\\", "\\\\").replace('"', '\\"')) for text in told]
 
 
 class InProcessStream:

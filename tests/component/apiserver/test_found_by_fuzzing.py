@@ -69,6 +69,13 @@ async def test_yaml_that_no_json_can_be_is_refused(value):
     assert (answer.status, b"error converting YAML to JSON" in answer.body) == (400, True), answer.body
 
 
+@pytest.mark.parametrize("character", ["\0", "\n", "\r", "\x7f", "\x85"])
+async def test_a_warning_that_no_header_can_tell_is_left_out(character):
+    async with serving() as send:
+        answer = await send("POST", DEPLOYMENTS, {**deployment(), "odd": 1, f"odd{character}er": 2})
+    assert (answer.status, answer.headers["warning"]) == (201, '299 - "unknown field \\"odd\\""')
+
+
 async def test_counts_of_a_status_below_zero_are_refused():
     async with serving() as send:
         await send("POST", DEPLOYMENTS, deployment())

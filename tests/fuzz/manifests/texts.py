@@ -186,7 +186,9 @@ def _manifests(chance: random.Random) -> str:
         },
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}},
     ]
-    return "\n---\n".join(as_json(each).decode() for each in mutated(chance, web, meant()) if isinstance(each, dict))
+    changed = mutated(chance, web, meant())
+    documents = changed if isinstance(changed, list) else [changed]
+    return "\n---\n".join(as_json(each).decode() for each in documents if isinstance(each, dict))
 
 
 READERS: tuple[Reader, ...] = (
