@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
-
 from bench.dns_servers import DOMAIN, zone_records
 from hanse.cli.running import log_to, run
 from hanse.kube.runtime import SystemRuntime
@@ -21,37 +19,19 @@ from hanse.services.dns.zone import Zone
 from hanse.services.dns.zones import Zones
 from hanse.services.geography.atlas import Atlas
 from hanse.services.presence import Place
+from tests.fuzz.watched import WatchedServer
 
 NAMES = 40
 IDLE_SECONDS = 1.0
 _PLACES = {name: Place(name, name, ()) for name in ("c-1", "c-2", "c-3")}
 
 
-class ServedDns:
-    """A running DNS server."""
+class ServedDns(WatchedServer):
+    """A running DNS server; it has nothing to say of what strangers send."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+        super().__init__(process, log)
         self.port = port
-        self._popen = process
-        self._process = psutil.Process(process.pid)
-        self._log = log
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process is there."""
-        return self._popen.poll() is None
-
-    def megabytes(self) -> float:
-        """Return the memory that the server has now."""
-        return float(self._process.memory_info().rss) / 1e6
-
-    def connections(self) -> int:
-        """Return how many connections the server has open."""
-        return sum(one.status == "ESTABLISHED" for one in self._process.net_connections("tcp"))
-
-    def log_text(self) -> str:
-        """Return what the server has said; it has nothing to say of what strangers send."""
-        return self._log.read_text(errors="replace")
 
 
 @contextmanager

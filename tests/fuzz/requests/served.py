@@ -23,6 +23,7 @@ from tests.fuzz.requests.corpus import meant, namespaces
 from tests.fuzz.requests.making import prepared
 from tests.fuzz.requests.wire import Wire
 from tests.fuzz.requests.wording import as_json
+from tests.fuzz.watched import WatchedServer
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _READY_SECONDS = 60.0
@@ -30,28 +31,13 @@ _KEPT = ("namespaces", "customresourcedefinitions", "clusterroles", "clusterrole
 _FAULTS = ("Traceback (most recent call last)", "never retrieved", "failed inside the server", "was never awaited")
 
 
-class Served:
+class Served(WatchedServer):
     """A running server."""
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path, wire: Wire) -> None:
+        super().__init__(process, folder / "log")
         self.wire = wire
-        self._process = psutil.Process(process.pid)
-        self._popen = process
-        self._log = folder / "log"
         self._own = {crd["metadata"]["name"] for crd in definitions()}
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process is there."""
-        return self._popen.poll() is None
-
-    def megabytes(self) -> float:
-        """Return the memory that the server has now."""
-        return float(self._process.memory_info().rss) / 1e6
-
-    def connections(self) -> int:
-        """Return how many connections the server has open."""
-        return sum(one.status == "ESTABLISHED" for one in self._process.net_connections("tcp"))
 
     def healthy(self) -> bool:
         """Tell whether the server answers as ever."""
@@ -59,12 +45,7 @@ class Served:
 
     def troubles(self) -> list[str]:
         """Return the lines of the log that tell of something nobody foresaw."""
-        lines = self._log.read_text(errors="replace").splitlines()
-        return [line for line in lines if any(words in line for words in _FAULTS)]
-
-    def log_text(self) -> str:
-        """Return what the server has said."""
-        return self._log.read_text(errors="replace")
+        return [line for line in self.log_text().splitlines() if any(words in line for words in _FAULTS)]
 
     def prepare(self) -> None:
         """Give the server every kind, the namespaces and the objects that requests speak of."""
