@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import psutil
 import yaml
 
 from tests.fuzz.own_kinds import definitions
