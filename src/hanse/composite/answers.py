@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -14,6 +13,8 @@ from hanse.kube.manifest import Obj
 from hanse.kube.schemas import Schema, schema_from_crd
 from hanse.kube.schemas.structural import drop_nulls, prune, validate
 
+# Seconds beyond any that somebody would wait; what is no number is not below it either.
+_AGES = 1e12
 _RULE = record(
     {
         "apiVersion": text(minLength=1),
@@ -92,7 +93,7 @@ class Answers:
         value = self._body.get(name)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not -_AGES < value < _AGES:
             raise AnswerProblem(f"{name} must be a number of seconds, and is {_shown(value)}")
         return float(value) if value > 0 else None
 

@@ -113,6 +113,10 @@ def _autoscaler(spec: Obj) -> Divisible | Problem:
             "InvalidTarget", f"spec.scaleTargetRef.kind must be {known} to scale over clusters, not {target}"
         )
     limits = Limits(spec.get("minReplicas", 1), spec.get("maxReplicas", 1))
+    if limits.min_replicas < 0 or limits.max_replicas < 1:
+        return Problem(
+            "InvalidLimits", "spec.minReplicas must not be negative, and spec.maxReplicas must be at least 1"
+        )
     if limits.min_replicas > limits.max_replicas:
         return Problem("InvalidLimits", "spec.minReplicas must not exceed spec.maxReplicas")
     return Divisible(parts=AutoscalerParts(limits))

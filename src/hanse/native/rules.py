@@ -31,7 +31,7 @@ def _service(body: Obj) -> Obj:
         allocated.add("ipFamilyPolicy")
     kept = _without(spec, *allocated)
     if "ports" in kept:
-        kept["ports"] = [_without(port, "nodePort") for port in kept["ports"]]
+        kept["ports"] = [_without(port or {}, "nodePort") for port in kept["ports"] or ()]
     return {**body, "spec": kept}
 
 

@@ -24,10 +24,10 @@ class AdmissionRequest:
 def request_in(review: Obj) -> AdmissionRequest:
     """Read the `request` of an AdmissionReview; what is missing is empty."""
     who = dig(review, "userInfo", default={})
-    old = review.get("oldObject")
+    old, groups = review.get("oldObject"), who.get("groups")
     return AdmissionRequest(
         str(who.get("username") or ""),
-        tuple(str(group) for group in who.get("groups") or ()),
+        tuple(str(group) for group in groups) if isinstance(groups, list) else (),
         str(review.get("operation") or ""),
         str(review.get("namespace") or ""),
         bool(review.get("dryRun")),

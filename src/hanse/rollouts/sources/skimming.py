@@ -15,6 +15,8 @@ _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _FIELDS = frozenset({"version", "urls", "digest"})
 _STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+# No index is so deep; each level more makes every later piece dearer to read.
+_DEEPEST = 100
 
 
 class Skimming:
@@ -75,3 +77,5 @@ class Skimming:
         while depth:
             event = next(self._events)
             depth += isinstance(event, _STARTS) - isinstance(event, _ENDS)
+            if depth > _DEEPEST:
+                raise yaml.YAMLError(f"it is more than {_DEEPEST} levels deep")

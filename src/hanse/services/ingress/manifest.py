@@ -111,9 +111,17 @@ def rules_of(ingress: Obj) -> list[Rule]:
             _backend(path.get("backend") or {}, f"spec.rules[{number}].http.paths[{place}].backend"),
             exact=path.get("pathType") == "Exact",
         )
-        for number, rule in enumerate(dig(ingress, "spec", "rules", default=[]))
-        for place, path in enumerate(dig(rule, "http", "paths", default=[]))
+        for number, rule in enumerate(_mappings(dig(ingress, "spec", "rules"), "spec.rules"))
+        for place, path in enumerate(_mappings(dig(rule, "http", "paths"), f"spec.rules[{number}].http.paths"))
     ]
+
+
+def _mappings(given: Any, field: str) -> list[Obj]:
+    if given is None:
+        return []
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise IngressError(f"{field} must be a list of mappings")
+    return given
 
 
 def backends_of(ingress: Obj) -> list[Backend]:
