@@ -202,6 +202,9 @@ class Listener:
         except TimeoutError:
             cut(request.transport)
             return False
+        except ConnectionResetError:
+            # Its client has gone.
+            return False
         return True
 
 

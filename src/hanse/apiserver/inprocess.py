@@ -18,6 +18,7 @@ from hanse.kube.transport import Request, Response, Unreachable
 
 # Events that a reader may be behind before its stream is cut.
 _BACKLOG = 20_000
+_MOST_WARNING_LETTERS, _WARNING_LETTERS = 4096, 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -98,7 +99,10 @@ def _headers(answer: Answer) -> Mapping[str, str]:
 
 def warning_headers(warnings: Iterable[str]) -> list[str]:
     """Return the headers that tell warnings; as upstream, one with control characters is left out: none can tell it."""
-    told = [text for text in warnings if not _CONTROL.search(text)]
+    told = [text for text in dict.fromkeys(warnings) if not _CONTROL.search(text)]
+    if sum(map(len, told)) > _MOST_WARNING_LETTERS:
+        # Clients bound how many headers they read, and how long ones.
+        told = [text[:_WARNING_LETTERS] for text in told][: _MOST_WARNING_LETTERS // _WARNING_LETTERS]
     return ['299 - "{}"'.format(text.replace("\\", "\\\\").replace('"', '\\"')) for text in told]
 
 

@@ -76,6 +76,13 @@ async def test_a_warning_that_no_header_can_tell_is_left_out(character):
     assert (answer.status, answer.headers["warning"]) == (201, '299 - "unknown field \\"odd\\""')
 
 
+async def test_warnings_are_bounded_however_much_there_is_to_warn_of():
+    async with serving() as send:
+        answer = await send("POST", DEPLOYMENTS, {**deployment(), **{f"odd{number:0300}": 1 for number in range(200)}})
+    assert (answer.status, answer.headers["warning"].count("299 - ")) == (201, 16)
+    assert len(answer.headers["warning"]) < 5000
+
+
 async def test_counts_of_a_status_below_zero_are_refused():
     async with serving() as send:
         await send("POST", DEPLOYMENTS, deployment())
