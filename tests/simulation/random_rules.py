@@ -5,7 +5,7 @@ A rule looks at one write and at what is true everywhere, and is silent where a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,10 +147,24 @@ def _in_turn(truth: Truth, write: Write) -> Iterator[str]:
     if "order" not in rollout and len(unproven) >= rollout.get("maxClusters", 1):
         yield f"in turn: {write.named} got a new version while {unproven} were not well with it yet"
     yield from _approved(truth, write, rollout, template)
-    given = [truth.given[place, write.uid, template] for place in others if (place, write.uid, template) in truth.given]
+    yield from _paused(truth, write, rollout, [(place, write.uid, template) for place in others])
+
+
+def _paused(truth: Truth, write: Write, rollout: Obj, others: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """Between one change and the next there is a pause; clusters that may change at once have none between them."""
+    if truth.clock_is_wrong:
+        return
     # The source notes the moment in whole seconds, when it decides; the cluster gets it a little later.
-    if given and not truth.clock_is_wrong and write.now - max(given) < rollout.get("pauseSeconds", 0) - 1.0:
-        yield f"in turn: {write.named} got a new version {write.now - max(given):.1f} s after the one before it"
+    since = write.now - rollout.get("pauseSeconds", 0) + 1.0
+    lately = [other for other in others if truth.given.get(other, since) > since]
+    if "order" in rollout:
+        group = _group(rollout, write.place)
+        before = [other for other in lately if _group(rollout, other[0]) != group]
+    else:
+        before = lately if len(lately) >= rollout.get("maxClusters", 1) else []
+    if before:
+        ago = write.now - max(truth.given[other] for other in before)
+        yield f"in turn: {write.named} got a new version {ago:.1f} s after the one before it"
 
 
 def _approved(truth: Truth, write: Write, rollout: Obj, template: str) -> Iterator[str]:

@@ -3,13 +3,16 @@
 import pytest
 
 from hanse.api.kubefed.forms import FORM_D, template_resource
+from hanse.api.names import CLUSTER_SELECTOR_ANNOTATION
 from hanse.kube.conditions import find_condition
 from hanse.kube.manifest import dig
-from hanse.kube.resources import DEPLOYMENTS, SERVICES
+from hanse.kube.resources import DEPLOYMENTS, SERVICES, Resource
 from tests.simulation.world import federation
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
+STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet")
+NOWHERE = '[{"key": "tier", "operator": "In", "values": ["gold"]}]'
 EVERYWHERE: dict[str, dict[str, str]] = {"clusterSelector": {}}
 POD = {
     "hostNetwork": False,
@@ -97,3 +100,23 @@ async def test_an_override_to_a_zero_value_takes_back_what_the_template_says():
             return [dig(obj, "spec", "paused", default=False) for obj in found] == [False, False]
 
         await world.until(running)
+
+
+async def test_a_status_with_zeros_that_servers_fill_in_is_written_once():
+    stateful = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "default", "annotations": {CLUSTER_SELECTOR_ANNOTATION: NOWHERE}},
+        "spec": {**DEPLOYMENT["spec"], "serviceName": "db", "replicas": 3},
+    }
+    stateful["spec"].pop("paused")
+    async with federation("a") as world:
+        await world.host.create(STATEFUL_SETS, stateful)
+        await world.runtime.sleep(20)
+        world.forget_writes()
+
+        for note in "xyz":
+            await world.host.patch(STATEFUL_SETS, "db", {"metadata": {"annotations": {"note": note}}}, "default")
+            await world.runtime.sleep(20)
+
+        assert world.writes() == {}

@@ -200,13 +200,15 @@ class State:
     """What is known beyond the clusters: what each holds of the work, and the time.
 
     `estimated` is how many replicas a cluster has turned out to hold, as the unschedulable pods in it show. `refusals`
-    say why clusters that seem ready cannot be used for this work. `asked` is how many replicas were asked of each
-    cluster, where that is not what it holds. `promised` is what of each cluster's free room others will take.
+    say why clusters that seem ready cannot be used for this work, `refused_since` when that began, where it is known.
+    `asked` is how many replicas were asked of each cluster, where that is not what it holds. `promised` is what of each
+    cluster's free room others will take.
     """
 
     current: Mapping[str, int] = field(default_factory=dict)
     estimated: Mapping[str, int] = field(default_factory=dict)
     refusals: Mapping[str, str] = field(default_factory=dict)
+    refused_since: Mapping[str, float] = field(default_factory=dict)
     now: float = 0.0
     asked: Mapping[str, int] = field(default_factory=dict)
     promised: Mapping[str, Amounts] = field(default_factory=dict)

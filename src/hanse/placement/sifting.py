@@ -158,7 +158,9 @@ def _waiting(work: Work, lost: int) -> tuple[int, float | None]:
         return lost, None
     waiting, moments = 0, []
     for slot in work.fleet.slots(lost) if after > 0 else ():
-        since = work.fleet[slot].refused_since
+        candidate = work.fleet[slot]
+        # A cluster that is ready, and cannot be used for this work, says since when it is ready.
+        since = candidate.refused_since if candidate.refusal else work.state.refused_since.get(candidate.name)
         if since is not None and work.state.now < since + after:
             waiting |= 1 << slot
             moments.append(since + after)

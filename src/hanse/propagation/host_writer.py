@@ -32,15 +32,18 @@ class HostWriter:
         written["metadata"].pop("managedFields", None)
         return written
 
-    async def write_reported(self, ref: Ref, source: Obj, reported: Obj) -> None:
-        """Write what a door has put into a source: nothing, its metadata, its status, or both."""
-        if reported["metadata"] != source["metadata"]:
+    async def write_reported(self, ref: Ref, source: Obj, reported: Obj) -> bool:
+        """Write what a door has put into a source: its metadata, its status, or both; False where that is no news."""
+        changed = reported["metadata"] != source["metadata"]
+        if changed:
             written = await self.write(ref, reported)
             if written is None:
-                return
+                return True
             reported = {**written, "status": reported["status"]} if "status" in reported else written
-        if reported.get("status") != source.get("status"):
-            await self.write(ref, reported, subresource="status")
+        if _telling(reported) == _telling(source):
+            return changed
+        await self.write(ref, reported, subresource="status")
+        return True
 
     async def mark(self, mark: Mark | None) -> None:
         """Write into another source what it has to know of this one, if it is there and does not know it yet."""
@@ -53,3 +56,8 @@ class HostWriter:
         if mark.text is not None:
             annotations[mark.annotation] = mark.text
         await self.write(mark.ref, {**source, "metadata": {**source["metadata"], "annotations": annotations}})
+
+
+def _telling(source: Obj) -> Obj:
+    """Return the fields of a status that say something: servers leave some zeros out, and put others in."""
+    return {name: value for name, value in (source.get("status") or {}).items() if value}

@@ -127,11 +127,11 @@ class MemberSide:
             refusal = f"it does not serve {ref.resource.kind} ({ref.resource.api_version})"
             return Observation(seen=False, refusal=refusal, unserved=True)
         blind_for = self._runtime.monotonic() - self._unseen_since[ref.resource]
-        refusal = ""
-        if blind_for >= _UNSEEN_SECONDS:
-            refusal = f"its {ref.resource.plural} cannot be followed: {cache.last_error or 'no complete list has come'}"
-        copy = cache.get(ref.key) if cache.synced else None
-        return Observation(seen=False, copy=copy, refusal=refusal, asked=self._unanswered.get(ref))
+        copy, asked = cache.get(ref.key) if cache.synced else None, self._unanswered.get(ref)
+        if blind_for < _UNSEEN_SECONDS:
+            return Observation(seen=False, copy=copy, asked=asked)
+        refusal = f"its {ref.resource.plural} cannot be followed: {cache.last_error or 'no complete list has come'}"
+        return Observation(seen=False, copy=copy, refusal=refusal, unseen_for=blind_for, asked=asked)
 
     def _is_beyond(self, ref: Ref) -> bool:
         """Tell whether an object would be where nothing of this cluster is ours."""

@@ -35,14 +35,15 @@ class Observation:
     """What is known of a source's copy in one cluster.
 
     `seen` is False while what the cluster has cannot be relied on: it has not told everything yet, or no changes arrive
-    from it. `refusal` says why that has lasted so long that one goes on without it; where the cluster is `unserved`
-    with the kind, it can have no copy, and one that is `empty` never had any. What it was `asked` to make and has left
-    unanswered may be there any moment.
+    from it. `refusal` says why that has lasted so long that one goes on without it, and `unseen_for` how long that is;
+    where the cluster is `unserved` with the kind, it can have no copy, and one that is `empty` never had any. What it
+    was `asked` to make and has left unanswered may be there any moment.
     """
 
     seen: bool
     copy: Obj | None = None
     refusal: str = ""
+    unseen_for: float | None = None
     unserved: bool = False
     empty: bool = False
     asked: Asked | None = None
@@ -99,6 +100,7 @@ def plan(
     state = State(
         current={name: _held(intent, copy) for name, copy in copies.items()},
         refusals={name: why for name, why in refusals.items() if why},
+        refused_since={name: now - each.unseen_for for name, each in observed.items() if each.unseen_for is not None},
         now=now,
         asked=_asked(intent, copies),
         promised=promised or {},
@@ -167,13 +169,13 @@ def _is_untold(intent: Intent, cluster: Cluster, observed: Mapping[str, Observat
     """Tell whether nobody knows what a lost cluster holds of what must not run twice.
 
     A control plane that starts while a cluster is lost has never seen what it holds. It holds nothing of what was
-    created after it was lost.
+    created after it was lost; one that is ready, and only cannot be read, does not say since when.
     """
     seen = observed.get(cluster.name, UNSEEN)
     known = seen.seen or seen.unserved or seen.empty or seen.copy is not None
     if not intent.placement.at_most_once or known:
         return False
-    return not (cluster.refused_since and intent.created > cluster.refused_since)
+    return cluster.ready or not (cluster.refused_since and intent.created > cluster.refused_since)
 
 
 def _coming(

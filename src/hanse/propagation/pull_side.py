@@ -98,7 +98,8 @@ class PullSide:
         if self._works.synced and ref.resource in self._seen:
             return Observation(seen=True, copy=copy)
         refusal, unserved = self._refusal(ref.resource), ref.resource in self._unserved
-        return Observation(seen=False, copy=copy, refusal=refusal, unserved=unserved)
+        unseen_for = self._runtime.monotonic() - self._unseen_since[ref.resource] if refusal and not unserved else None
+        return Observation(seen=False, copy=copy, refusal=refusal, unseen_for=unseen_for, unserved=unserved)
 
     async def run(self, changed: Callable[[Ref], None], view_changed: Callable[[Resource], None]) -> None:
         """Work until cancelled; `changed` hears of every change of a copy, `view_changed` of kinds seen or lost."""

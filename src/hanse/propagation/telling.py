@@ -51,10 +51,9 @@ class Telling:
             return wait
         now = timestamp(self._runtime.now())
         reported = noted(door.reported(source, report, now), wave)
-        await self._writer.write_reported(ref, source, reported)
+        news = await self._writer.write_reported(ref, source, reported)
         await self._records.keep(ref, door.records(source, report, now))
-        if reported == source:
-            # What it says already is no news.
+        if not news:
             return None
         if report.trouble:
             await self._events.record(source, "PropagationFailed", report.trouble, warning=True)
@@ -66,6 +65,5 @@ class Telling:
         """Say in a source why nothing is done for it; what it says already is no news."""
         now = timestamp(self._runtime.now())
         reported = door.refused(source, problem, now) if door is not None else source
-        if reported != source:
-            await self._writer.write_reported(ref, source, reported)
+        if await self._writer.write_reported(ref, source, reported):
             await self._events.record(source, problem.reason, problem.message, warning=not problem.expected)

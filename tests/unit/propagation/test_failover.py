@@ -55,6 +55,28 @@ def asked(planned):
     }
 
 
+class TestAReadyClusterThatCannotBeRead:
+    # How long it has been so -> what the others are asked for, where a lost cluster is replaced after 300 s.
+    @pytest.mark.parametrize(("seconds", "expected"), [(10.0, {"a": 3, "b": 3}), (301.0, {"a": 5, "b": 4})])
+    def test_is_waited_for_as_long_as_one_that_is_lost(self, seconds, expected):
+        made = intent(after_seconds=300.0)
+        unread = Observation(
+            seen=False, copy=copy(made, 3), refusal="its deployments cannot be followed", unseen_for=seconds
+        )
+
+        planned = plan(made, world("a", "b", "c"), holding(made, a=3, b=3) | {"c": unread}, now=BACK_SECONDS)
+
+        assert sorted(asked(planned).values()) == sorted(expected.values())
+
+    def test_gives_its_share_away_at_once_where_it_does_not_know_the_kind(self):
+        made = intent(after_seconds=300.0)
+        unserved = Observation(seen=False, refusal="it does not serve Deployment (apps/v1)", unserved=True)
+
+        planned = plan(made, world("a", "b", "c"), holding(made, a=3, b=3) | {"c": unserved}, now=BACK_SECONDS)
+
+        assert sum(asked(planned).values()) == 9
+
+
 class TestComingBack:
     SECONDS_LATER = BACK_SECONDS + 5
     LONG_AFTER = BACK_SECONDS + 15
@@ -279,6 +301,14 @@ class TestWhatMustNotRunTwice:
 
         assert sum(asked(planned).values()) == sum(expected.values())
         assert asked(planned)["d"] == expected["d"]
+
+    def test_what_a_ready_cluster_holds_that_cannot_be_read_is_begun_nowhere_else(self):
+        made = replace(self.single(), replicas=3, created="2026-01-02T00:00:00Z")
+        unread = Observation(seen=False, refusal="its deployments cannot be followed", unseen_for=10.0)
+
+        planned = plan(made, world("a", "b", "c"), holding(made, a=1, c=None) | {"b": unread})
+
+        assert asked(planned) == {"a": 1, "c": 0}
 
     @pytest.mark.parametrize("told", [True, False])
     def test_it_waits_for_a_lost_cluster_that_it_shall_leave(self, told):
