@@ -86,7 +86,7 @@ class Witness:
         self.images[name] = pod["spec"]["containers"][0]["image"]
         by_hand = name in self.by_hand
         if before is not None and is_deleting(pod) and not is_deleting(before) and not by_hand:
-            self._leaves(name, pod)
+            self._leaves(name, pod, served=is_up(before))
         if is_up(pod):
             if self.down.pop(name, None) is not None:
                 self.by_hand.discard(name)
@@ -95,11 +95,14 @@ class Witness:
             self.down[name] = Down(shard_of(pod), here, self.runtime.monotonic(), by_hand)
         self._fail_over(shard_of(pod))
 
-    def _leaves(self, name: str, pod: Obj) -> None:
+    def _leaves(self, name: str, pod: Obj, *, served: bool) -> None:
         self.touched.append(name)
         shard = shard_of(pod)
         if self.primaries.get(shard) == name:
             self.wrongs.append(f"{name} went while it was the primary of {shard}")
+        if not served:
+            # Who is down already may well be the first: nobody loses anything by it.
+            return
         others = [each for each in self.down if each in self.pods and each != name and self.down[each].shard == shard]
         known = [each for each in others if self._should_be_known(self.down[each], pod)]
         if known:
