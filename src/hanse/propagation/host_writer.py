@@ -34,7 +34,7 @@ class HostWriter:
 
     async def write_reported(self, ref: Ref, source: Obj, reported: Obj) -> bool:
         """Write what a door has put into a source: its metadata, its status, or both; False where that is no news."""
-        changed = reported["metadata"] != source["metadata"]
+        changed = bool(reported["metadata"] != source["metadata"])
         if changed:
             written = await self.write(ref, reported)
             if written is None:

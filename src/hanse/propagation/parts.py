@@ -100,6 +100,8 @@ class Scene:
     key: str = ""
     # The copies of clusters that can be seen and are not counted on, such as one that is back only just now.
     uncounted: Mapping[str, Obj] = field(default_factory=dict)
+    # The lost clusters of which nobody knows what they hold.
+    untold: tuple[str, ...] = ()
 
     def divide(self, count: int, clusters: Collection[str], division: Division) -> dict[str, int]:
         """Divide a number over some of the clusters."""
@@ -146,8 +148,11 @@ def _part_job(parts: JobParts, scene: Scene) -> Parted:
     # What others have is theirs until they have it no more: a completion is never given twice.
     others = [obj for name, obj in {**scene.uncounted, **scene.copies}.items() if name not in held]
     if not held and not others:
-        nothing = parts.finished or scene.blind
-        return Parted({} if nothing else _anew(parts, scene, scene.decision.replicas))
+        if parts.finished or scene.blind:
+            return Parted({})
+        if scene.untold:
+            return Parted({}, (f"it may be under way in {', '.join(scene.untold)}, which cannot be asked",))
+        return Parted(_anew(parts, scene, scene.decision.replicas))
     running = scene.divide(parts.parallelism, held, scene.placement.division) if held else {}
     fields = {
         name: {_PARALLELISM: running.get(name, 0)} | ({} if count is None else {_COMPLETIONS: count})

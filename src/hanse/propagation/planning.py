@@ -20,7 +20,7 @@ from hanse.placement.transition import Holding, may_leave, next_replicas, next_r
 from hanse.propagation.candidates import ClusterIndex, candidate_of
 from hanse.propagation.comparison import Absent, Kept, Present, Released, Wanted
 from hanse.propagation.intent import Intent
-from hanse.propagation.parts import Parted, Scene, part
+from hanse.propagation.parts import JOB_SCALE, JobParts, Parted, Scene, part
 from hanse.propagation.removal import DELETED, Removal
 from hanse.propagation.rendering import owned_by, owns, render
 from hanse.propagation.scale import Path
@@ -113,9 +113,10 @@ def plan(
     uncounted = {verdict.cluster for verdict in decision.verdicts if verdict.keep}
     lost = [each for each in clusters if each.name in uncounted or refusals[each.name]]
     elsewhere = sum(intent.scale.asked(copy) for each in lost if (copy := _own(intent, observed.get(each.name))))
-    coming = [each for name, each in _coming(intent, observed, refusals, now).items() if name not in chosen]
+    asked = _coming(intent, observed, refusals, now)
+    coming = [each for name, each in asked.items() if name not in chosen]
     elsewhere += sum(intent.scale.asked(each.manifest) for each in coming)
-    untold = any(_is_untold(intent, each, observed) for each in lost)
+    untold = tuple(each.name for each in lost if _is_untold(intent, each, observed))
     copies = {name: copy for name, copy in copies.items() if name not in uncounted}
     silent = tuple(cluster.name for cluster in clusters if not observed.get(cluster.name, UNSEEN).seen)
     scene = Scene(
@@ -128,14 +129,17 @@ def plan(
         blind,
         str(intent.key),
         {name: copy for name in uncounted if (copy := _own(intent, observed.get(name)))},
+        untold,
     )
     # Where no cluster is wanted any more, what runs stays: only somebody's word takes the last copy.
     hold = hold or (not chosen and not intent.nowhere)
     step = _Step(
         intent,
         scene,
-        counts=_replicas_now(intent, decision, copies, elsewhere, steady=blind or hold, blind=blind, untold=untold),
-        parted=part(intent.parts, scene) if intent.parts is not None else None,
+        counts=_replicas_now(
+            intent, decision, copies, elsewhere, steady=blind or hold, blind=blind, untold=bool(untold)
+        ),
+        parted=part(intent.parts, _with_coming(scene, asked)) if intent.parts is not None else None,
         patches=_patches(intent, fleet),
         refused=_refused(intent, fleet),
         stays=_staying(intent, chosen, copies, observed),
@@ -165,6 +169,12 @@ def _judged_by(cluster: Cluster) -> float | None:
     return parse_timestamp(cluster.created) + _FIRST_WORD_SECONDS
 
 
+def _runs_once(intent: Intent) -> bool:
+    """Tell whether something must not run twice; a Job may run in many clusters, each of its completions in one."""
+    is_job = isinstance(intent.parts, JobParts) and intent.parts.scale == JOB_SCALE
+    return is_job or intent.placement.at_most_once
+
+
 def _is_untold(intent: Intent, cluster: Cluster, observed: Mapping[str, Observation]) -> bool:
     """Tell whether nobody knows what a lost cluster holds of what must not run twice.
 
@@ -173,7 +183,7 @@ def _is_untold(intent: Intent, cluster: Cluster, observed: Mapping[str, Observat
     """
     seen = observed.get(cluster.name, UNSEEN)
     known = seen.seen or seen.unserved or seen.empty or seen.copy is not None
-    if not intent.placement.at_most_once or known:
+    if not _runs_once(intent) or known:
         return False
     return cluster.ready or not (cluster.refused_since and intent.created > cluster.refused_since)
 
@@ -185,9 +195,17 @@ def _coming(
     asked = {name: each.asked for name, each in observed.items() if each.asked is not None and each.copy is None}
     return {
         name: each
-        for name, each in (asked.items() if intent.placement.at_most_once else ())
+        for name, each in (asked.items() if _runs_once(intent) else ())
         if each.may_come(now, lost=bool(lost.get(name))) and owns(intent, each.manifest)
     }
+
+
+def _with_coming(scene: Scene, asked: Mapping[str, Asked]) -> Scene:
+    """Return a scene in which what clusters may make yet is there: what it would do is given to nobody else."""
+    chosen = set(scene.decision.chosen())
+    copies = {name: each.manifest for name, each in asked.items() if name in chosen}
+    uncounted = {name: each.manifest for name, each in asked.items() if name not in chosen}
+    return replace(scene, copies={**copies, **scene.copies}, uncounted={**uncounted, **scene.uncounted})
 
 
 def _own(intent: Intent, observation: Observation | None) -> Obj | None:

@@ -55,6 +55,12 @@ def test_a_job_divides(parallelism, completions, division, expected):
     assert sum(running for running, _ in job_shares(parted).values()) == parallelism
 
 
+def test_a_job_that_a_lost_cluster_may_have_begun_is_begun_nowhere_else():
+    parted = part(JobParts(3, 10), scene(["a", "c"], 3, untold=("b",)))
+
+    assert (parted.fields, parted.notes) == ({}, ("it may be under way in b, which cannot be asked",))
+
+
 def test_the_parts_of_a_job_stand_when_a_cluster_joins():
     parted = part(JobParts(3, 10), scene(["a", "b", "c"], 3, copies={"a": job(2, 5), "b": job(1, 5)}))
 

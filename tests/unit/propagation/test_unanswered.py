@@ -9,6 +9,7 @@ from hanse.kube.resources import DEPLOYMENTS
 from hanse.placement.ask import ClusterTerm, Placement
 from hanse.propagation.comparison import Present
 from hanse.propagation.intent import Ref
+from hanse.propagation.parts import JobParts
 from hanse.propagation.planning import Observation, plan
 from hanse.propagation.unanswered import LATE_SECONDS, Asked, Unanswered
 from tests.unit.propagation.builders import copy, deployment_intent, fleet
@@ -44,6 +45,21 @@ def granted(made, asked_of_a, lost=""):
 def test_nobody_else_gets_what_a_cluster_was_asked_to_make_and_may_make_yet(until, lost, expected):
     made = only_b()
     assert granted(made, Asked(copy(made, 1), until), lost) == expected
+
+
+# Where a Job shall be now, and what of its five completions everybody gets while a may make its part of them yet.
+@pytest.mark.parametrize(("where", "expected"), [(("b",), {}), (("a", "b"), {"a": 5})])
+def test_the_completions_that_a_cluster_was_asked_for_are_given_to_nobody_else(where, expected):
+    made = replace(only_b(at_most_once=False), parts=JobParts(1, 5))
+    made = replace(made, placement=Placement(clusters=ClusterTerm(names=where)))
+    asked = copy(made, 1)
+    asked["spec"]["completions"] = 5
+    observed = {"a": Observation(seen=True, asked=Asked(asked)), "b": Observation(seen=True)}
+
+    wanted = plan(made, fleet("a", "b"), observed, now=NOW).wanted
+
+    given = {name: wish.manifest["spec"]["completions"] for name, wish in wanted.items() if isinstance(wish, Present)}
+    assert given == expected
 
 
 def test_it_counts_for_nothing_that_may_run_twice_and_for_no_other_source():
