@@ -101,7 +101,7 @@ def in_turn(
     """Replace the wishes of clusters whose turn has not come by wishes to keep what they have.
 
     Clusters without a copy get theirs at once: there is nothing in them that a new version could break. A cluster that
-    is being left keeps the version that it has.
+    is being left keeps the version that it has, and so does one of which nobody has seen yet which that is.
     """
     rollout = intent.placement.rollout or Rollout()
     wishes = {name: _marked(intent, wish) if isinstance(wish, Present) else wish for name, wish in wanted.items()}
@@ -124,8 +124,8 @@ def in_turn(
         now=now,
     )
     leaving = [name for name, wish in wishes.items() if isinstance(wish, Present) and name not in chosen]
-    for name in (*wave.waiting, *leaving):
-        wish = wishes[name]
+    for name in (*wave.waiting, *leaving, *unseen):
+        wish = wishes.get(name)
         if isinstance(wish, Present):
             wishes[name] = Kept(intent.source_uid, _numbers(intent, wish), intent.inherits)
     return wishes, replace(wave, template=template)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hanse.placement.ask import ClusterTerm, Override
+from hanse.placement.ask import ClusterTerm, Override, Rollout
 from hanse.propagation.comparison import Absent, Present, Released
 from hanse.propagation.planning import UNSEEN, Observation, plan, tear_down
 from tests.unit.propagation.builders import UID, config_intent, copy, deployment_intent, fleet
@@ -108,6 +108,17 @@ def test_a_cluster_that_stays_silent_about_a_kind_is_done_without():
 
     assert sorted(replicas(planned).values()) == [4, 5]
     assert planned.decision.of("c").reasons[-1] == "its deployments cannot be followed: forbidden"
+
+
+def test_where_changes_go_in_turn_a_cluster_that_has_not_told_its_version_keeps_it():
+    made = deployment_intent(2)
+    made = replace(made, placement=replace(made.placement, rollout=Rollout(max_clusters=1)))
+
+    begun = plan(made, fleet("a", "b"), {"a": UNSEEN, "b": UNSEEN})
+    known = plan(made, fleet("a", "b"), {"a": seen(), "b": seen()})
+
+    assert not any(isinstance(wish, Present) for wish in begun.wanted.values())
+    assert all(isinstance(wish, Present) for wish in known.wanted.values())
 
 
 class TestTearingDown:
