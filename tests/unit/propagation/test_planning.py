@@ -111,7 +111,7 @@ def test_a_cluster_that_stays_silent_about_a_kind_is_done_without():
 
 
 def test_where_changes_go_in_turn_a_cluster_that_has_not_told_its_version_keeps_it():
-    made = deployment_intent(2)
+    made = config_intent()
     made = replace(made, placement=replace(made.placement, rollout=Rollout(max_clusters=1)))
 
     begun = plan(made, fleet("a", "b"), {"a": UNSEEN, "b": UNSEEN})
