@@ -2,7 +2,7 @@
 
 import pytest
 
-from hanse.api.admiralty.keys import PARENT_UID, PREFIX, TARGET
+from hanse.api.admiralty.keys import PARENT_UID, PREFIX, REASON, TARGET
 from hanse.api.admiralty.kinds import CLUSTER_TARGETS, POD_CHAPERONS
 from hanse.api.plain_kinds import JOBS
 from hanse.kube.conditions import find_condition, is_true
@@ -182,3 +182,23 @@ async def _gone(world, name):
 
 async def _cleared(world):
     return not await world.leftovers()
+
+
+async def test_a_control_plane_that_died_before_it_said_where_a_pod_is_says_why_once_it_is_back():
+    async with sending("home", "a", "b") as world:
+        await world.clients["home"].create(PODS, elected_pod("lone"))
+        while not (taken := [pods for pods in (await world.delegates("home")).values() if _has_node(pods[0][1])]):
+            await world.runtime.sleep(0.001)
+        await world.kill_control_plane()
+        assert not _target(await world.find("home", PODS, "lone"))
+
+        world.start_control_plane()
+        await world.until(lambda: world.runs_in("home", "lone"))
+
+        lone = await world.find("home", PODS, "lone")
+        assert _target(lone) == taken[0][0][0]
+        assert annotations_of(lone)[REASON]
+
+
+def _has_node(pod):
+    return bool(dig(pod, "spec", "nodeName"))

@@ -54,6 +54,8 @@ _REMOVED = "TargetRemoved"
 _REASON_LENGTH = 1024
 # What every target answered is stored in one annotation.
 _ANSWER_LENGTH = 256
+# So long after it began one waits for decisions; where none has come by then, none may come.
+_FIRST_DECISIONS_SECONDS = 10.0
 # How soon is tried again what the source's API server does not take.
 _REFUSED_SECONDS = 60.0
 
@@ -87,12 +89,14 @@ class PlaceholderKeeper:
         self._refusing: dict[Ref, tuple[tuple[str, str], float]] = {}
         # Targets to which placeholders are bound and that are not there, and since when.
         self._absent: dict[str, float] = {}
+        self._begun = self._runtime.monotonic()
         view.subscribe(POD_CHAPERONS, lambda ref: self._controller.queue.add_after(ref, _SETTLE_SECONDS))
         targets.subscribe(lambda _target: self._look_at_everything())
 
     async def run(self) -> None:
         """Work until cancelled."""
         await self._targets.wait_synced()
+        self._begun = self._runtime.monotonic()
         self._look_at_everything()
         await self._controller.run()
 
@@ -111,8 +115,12 @@ class PlaceholderKeeper:
         placeholder = speaker.source
         scene = self._scene(ref, speaker, self._view.observe(ref, speaker))
         step = next_step(placeholder, scene)
-        if isinstance(step.action, Bind) and not target_of(placeholder) and not self._may_bind(placeholder):
-            return _TOGETHER_SECONDS
+        if isinstance(step.action, Bind) and not target_of(placeholder):
+            if not self._may_bind(placeholder):
+                return _TOGETHER_SECONDS
+            if scene.chosen is None and self._has_just_begun():
+                # Whoever decides has yet to say why it is there, which is written beside where it is.
+                return _SETTLE_SECONDS * 10
         if step.action is not None:
             try:
                 await self._act(speaker.ref, placeholder, step.action, scene)
@@ -127,6 +135,9 @@ class PlaceholderKeeper:
                 await self._events.record(placeholder, "NotWritten", f"{_doing(step.action)}: {error}", warning=True)
                 return _REFUSED_SECONDS
         return step.wait
+
+    def _has_just_begun(self) -> bool:
+        return self._runtime.monotonic() < self._begun + _FIRST_DECISIONS_SECONDS
 
     def _scene(self, ref: Ref, speaker: Speaker, observed: dict[str, Observation]) -> Scene:
         placeholder, decision = speaker.source, self._view.decision(speaker.ref)
