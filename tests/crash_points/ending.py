@@ -46,6 +46,11 @@ _RANDOM = (
     # Digests of what has the name of the namespace in it.
     (re.compile(r"\b(\d{10}\.)?[0-9a-f]{64}\b"), "DIGEST"),
     (re.compile(r"\b[0-9a-f]{16}\b"), "DIGEST"),
+    # Whoever decides again on what is there already says that it stays.
+    (
+        re.compile(r"replicas it (gets \d+ after 0: it goes where most room is|keeps the \d+ that it has)"),
+        "replicas PART",
+    ),
     (re.compile(r"\bconfigmap-lamp-[0-9a-f]{10}\b"), "configmap-lamp-DIGEST"),
 )
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
