@@ -73,6 +73,8 @@ class _Copy:
         self.error: Exception | None = None
         self.following = False
         self.version = ""
+        # How many objects lists have brought so far: who gets more of them is slow, and not lost.
+        self.listed = 0
         self._staged: dict[Key, _Stored] = {}
         self._project = project
 
@@ -82,6 +84,7 @@ class _Copy:
     def stage(self, obj: Obj) -> None:
         key, version = key_of(obj), version_of(obj)
         known = self.objects.get(key)
+        self.listed += 1
         self._staged[key] = known if known is not None and known.version == version else self._stored(obj)
 
     def commit(self, version: str) -> Iterator[None]:
@@ -98,6 +101,7 @@ class _Copy:
         for change, stored in changes:
             if self.objects.get(change.key) is stored:
                 self._tell(change)
+            self.listed += 1
             yield
 
     def _changes_by(self, staged: dict[Key, _Stored], version: str) -> Iterator[tuple[Change, _Stored | None]]:
@@ -196,6 +200,11 @@ class Cache:
     def connected(self) -> bool:
         """Whether changes are arriving at this moment."""
         return self._copy.following
+
+    @property
+    def listed(self) -> int:
+        """How far complete lists have come, those before counted with; while it grows, one is under way."""
+        return self._copy.listed
 
     @property
     def last_error(self) -> Exception | None:

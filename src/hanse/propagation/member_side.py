@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hanse.api.names import MANAGED_LABEL
 from hanse.clusters.member import Member
@@ -48,7 +48,25 @@ from hanse.propagation.unanswered import Unanswered
 _REFUSED_SECONDS = 10.0
 # A kind of which nothing reliable has been seen for so long is done without.
 _UNSEEN_SECONDS = 10.0
+_LOOK_SECONDS = _UNSEEN_SECONDS / 8
 _WRITERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Blindness:
+    """For how long a kind could not be followed, and how far its list had come by then.
+
+    It is counted in looks and not taken from a clock: a process that has too much to do looks late, and must not take
+    that for the member's silence.
+    """
+
+    seconds: float = 0.0
+    listed: int = 0
+
+    def after_another_look(self, cache: Cache) -> _Blindness:
+        """Return it one look later; a list that grows is slow, unless it is one that was tried before in vain."""
+        grows = cache.listed > self.listed and cache.last_error is None
+        return _Blindness(0.0 if grows else self.seconds + _LOOK_SECONDS, cache.listed)
 
 
 class MemberSide:
@@ -66,7 +84,7 @@ class MemberSide:
         self._runtime = member.client.runtime
         self._desk = desk
         self._caches: dict[Resource, Cache] = {}
-        self._unseen_since: dict[Resource, float] = {}
+        self._blindness: dict[Resource, _Blindness] = {}
         self._running: dict[Resource, asyncio.Task[None]] = {}
         self._start: Callable[[Resource], None] = lambda _resource: None
         self._controller: Controller[Ref] = Controller(
@@ -87,13 +105,13 @@ class MemberSide:
         if self._member.namespace:
             resources = [resource for resource in resources if resource.namespaced]
         for resource in self._caches.keys() - set(resources):
-            del self._caches[resource], self._unseen_since[resource]
+            del self._caches[resource], self._blindness[resource]
             if task := self._running.pop(resource, None):
                 task.cancel()
         for resource in resources:
             if resource not in self._caches:
                 self._caches[resource] = _cache(self._member, resource)
-                self._unseen_since[resource] = self._runtime.monotonic()
+                self._blindness[resource] = _Blindness()
                 self._start(resource)
 
     def enqueue(self, ref: Ref) -> None:
@@ -126,7 +144,7 @@ class MemberSide:
         if _is_unserved(cache):
             refusal = f"it does not serve {ref.resource.kind} ({ref.resource.api_version})"
             return Observation(seen=False, refusal=refusal, unserved=True)
-        blind_for = self._runtime.monotonic() - self._unseen_since[ref.resource]
+        blind_for = self._blindness[ref.resource].seconds
         copy, asked = cache.get(ref.key) if cache.synced else None, self._unanswered.get(ref)
         if blind_for < _UNSEEN_SECONDS:
             return Observation(seen=False, copy=copy, asked=asked)
@@ -172,7 +190,7 @@ class MemberSide:
 
     def _connecting(self, resource: Resource, view_changed: Callable[[Resource], None]) -> Callable[[bool], None]:
         def connected(following: bool) -> None:
-            self._unseen_since[resource] = self._runtime.monotonic()
+            self._blindness[resource] = _Blindness(listed=self._caches[resource].listed)
             if following:
                 self._look_at(lambda ref: ref.resource == resource)
             view_changed(resource)
@@ -183,17 +201,18 @@ class MemberSide:
         """Bring the sources of a kind back when one goes on without this member; nothing else would."""
         told: set[Resource] = set()
         while True:
-            now = self._runtime.monotonic()
             given_up = {
                 resource
                 for resource, cache in self._caches.items()
-                if not cache.connected
-                and (_is_unserved(cache) or now - self._unseen_since[resource] >= _UNSEEN_SECONDS)
+                if not cache.connected and (_is_unserved(cache) or self._blindness[resource].seconds >= _UNSEEN_SECONDS)
             }
             for resource in given_up - told:
                 view_changed(resource)
             told = given_up
-            await self._runtime.sleep(_UNSEEN_SECONDS / 4)
+            await self._runtime.sleep(_LOOK_SECONDS)
+            for resource, cache in self._caches.items():
+                if not cache.connected:
+                    self._blindness[resource] = self._blindness[resource].after_another_look(cache)
 
     def _look_at(self, chosen: Callable[[Ref], bool]) -> None:
         for ref in self._desk.refs():
