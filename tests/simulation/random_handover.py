@@ -211,7 +211,8 @@ async def _rest(history: _History) -> None:
         if before is not None and target not in history.unwanted and uids != before:
             history.found.append(f"{target.resource.kind} {target.name} was made anew: {before} became {uids}")
         history.uids[target] = uids
-    history.unwanted = {target for target in _TARGETS if not history.uids[target]}
+    # What is left of something that nobody claims any more was let go, perhaps in some clusters only.
+    history.unwanted = {target for target in _TARGETS if not await history.claimants(target)}
 
 
 async def _is_right(history: _History) -> bool:

@@ -9,6 +9,9 @@ from tests.simulation.seeds import complaint, play_quietly
 from tests.simulation.themes import THEMES
 
 STEPS = 10
+# Worlds in which a promise was broken once: by what is known of an unread cluster, by zeros in a status, by Jobs that a
+# lost cluster may have begun, and by a read that was older than the view.
+BROKEN_ONCE = (844595469, 15, 2000, 10050)
 WORLDS = {0: ("host", "leaders"), 4: ("turns",), 5: ("workloads", "rules"), 9: ("blast",)}
 
 
@@ -18,6 +21,13 @@ def test_a_random_world_keeps_every_promise(seed):
 
     assert not outcome.found, complaint(outcome)
     assert len(outcome.story) > STEPS
+
+
+@pytest.mark.parametrize("seed", BROKEN_ONCE)
+def test_what_a_world_found_once_does_not_come_back(seed):
+    outcome = play_quietly(seed)
+
+    assert not outcome.found, complaint(outcome)
 
 
 def test_every_theme_is_played():

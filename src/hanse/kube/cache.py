@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import msgspec
 
 from hanse.kube.client import Client
-from hanse.kube.manifest import Key, Obj, key_of, version_of
+from hanse.kube.manifest import Key, Obj, is_newer, key_of, version_of
 from hanse.kube.packing import pack, unpack
 from hanse.kube.reflector import Reflector, Scope
 from hanse.kube.resources import Resource
@@ -107,20 +107,20 @@ class _Copy:
     def _changes_by(self, staged: dict[Key, _Stored], version: str) -> Iterator[tuple[Change, _Stored | None]]:
         for key, held in self.objects.items():
             # What was remembered since is younger than the list.
-            if key not in staged and not _newer(held.version, version):
+            if key not in staged and not is_newer(held.version, version):
                 yield Change(key, held.packed, None), None
         for key, stored in staged.items():
             before = self.objects.get(key)
             if before is None:
                 yield Change(key, None, stored.packed, listed=True), stored
-            elif before is not stored and not _newer(before.version, stored.version):
+            elif before is not stored and not is_newer(before.version, stored.version):
                 yield Change(key, before.packed, stored.packed), stored
 
     def store(self, obj: Obj, *, quietly: bool = False) -> None:
         key, version = key_of(obj), version_of(obj)
         old = self.objects.get(key)
         # What was remembered comes again through the watch, and what came before it may come after it.
-        if old is None or not (old.version == version or _newer(old.version, version)):
+        if old is None or not (old.version == version or is_newer(old.version, version)):
             new = self.objects[key] = self._stored(obj)
             if not quietly:
                 self._tell(Change(key, old.packed if old else None, new.packed))
@@ -128,7 +128,7 @@ class _Copy:
     def remove(self, key: Key, version: str) -> None:
         old = self.objects.get(key)
         # What was remembered since is younger than the deletion: somebody made it again.
-        if old is not None and not _newer(old.version, version):
+        if old is not None and not is_newer(old.version, version):
             del self.objects[key]
             self._tell(Change(key, old.packed, None))
 
@@ -251,17 +251,9 @@ class Cache:
         An answer that the watch has overtaken is let go: the object may be gone again by now. Handlers hear of it,
         unless it is taken in `quietly` since nothing follows from it.
         """
-        if self.synced and _newer(version_of(obj), self._copy.version):
+        if self.synced and is_newer(version_of(obj), self._copy.version):
             self._copy.store(obj, quietly=quietly)
 
     def _require_synced(self) -> None:
         if not self.synced:
             raise NotSynced(f"the cache of {self.resource.group_resource} at {self._address} has not synced yet")
-
-
-def _newer(version: str, than: str) -> bool:
-    # Resource versions of one kind in one server are comparable numbers (KEP-5504); anything else is left to the watch.
-    try:
-        return int(version) > int(than)
-    except ValueError:
-        return False

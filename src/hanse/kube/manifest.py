@@ -44,6 +44,15 @@ def version_of(obj: Obj) -> str:
     return obj["metadata"].get("resourceVersion") or ""
 
 
+def is_newer(version: str, than: str) -> bool:
+    """Tell whether one resourceVersion came after another; False where that cannot be told."""
+    # Those of one kind in one server are comparable numbers (KEP-5504); anything else is left to the watch.
+    try:
+        return int(version) > int(than)
+    except ValueError:
+        return False
+
+
 def labels_of(obj: Obj) -> dict[str, str]:
     """Return an object's labels; an empty dict where it has none."""
     return obj["metadata"].get("labels") or {}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from hanse.api.names import ADOPT_ANNOTATION, MANAGED_LABELS, OWNER_ANNOTATION, RENDERED_ANNOTATION
 from hanse.kube.client import Client, PatchType
-from hanse.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
-from hanse.kube.manifest import Key, Obj, annotations_of, is_deleting, version_of
+from hanse.kube.errors import AlreadyExists, Conflict, Invalid, NotFound, ServerError
+from hanse.kube.manifest import Key, Obj, annotations_of, is_deleting, is_newer, version_of
 from hanse.kube.resources import Resource
 from hanse.propagation.comparison import Action, Apply, Create, Delete, Refuse, Release, Renumber, Revise, declined_by
 from hanse.propagation.ownership import claimed, is_creation, outlives_apply
@@ -96,7 +96,7 @@ async def _revise(client: Client, resource: Resource, key: Key, whole: Obj, othe
 
 async def _apply(client: Client, resource: Resource, key: Key, manifest: Obj, observed: Obj) -> Obj:
     if any(is_creation(entry) for entry in observed["metadata"].get("managedFields") or ()):
-        await _claim(client, resource, key, manifest)
+        await _claim(client, resource, key, manifest, version_of(observed))
     return await client.apply(resource, manifest)
 
 
@@ -108,9 +108,12 @@ async def _renumber(client: Client, resource: Resource, key: Key, uid: str, patc
         return None
 
 
-async def _claim(client: Client, resource: Resource, key: Key, manifest: Obj) -> None:
+async def _claim(client: Client, resource: Resource, key: Key, manifest: Obj, seen: str) -> None:
     """Become an applier of what was created, if a field is to go; a crash in between only means doing it again."""
     live = await client.get(resource, key.name, key.namespace)
+    if is_newer(seen, version_of(live)):
+        # By what it was once nobody can tell whether a field is to go.
+        raise ServerError(503, "ServiceUnavailable", "its API server answers with an older version than it has told")
     entries = live["metadata"].get("managedFields") or []
     if not outlives_apply(entries, manifest):
         return
