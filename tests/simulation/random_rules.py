@@ -182,7 +182,7 @@ def _approved(truth: Truth, write: Write, rollout: Obj, template: str) -> Iterat
 
 
 def _takes_part(truth: Truth, write: Write, place: str) -> bool:
-    if place == write.place or not truth.is_calm(place, write.now):
+    if place == write.place or not truth.is_steady(place, write.now):
         return False
     return truth.included(write.uid, place, write.now) and not truth.excluded(write.uid, place, write.now)
 

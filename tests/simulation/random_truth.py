@@ -23,6 +23,7 @@ from hanse.api.names import (
 )
 from hanse.api.policies import CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES
 from hanse.apiserver.storage import Change
+from hanse.kube.conditions import is_true
 from hanse.kube.manifest import Obj, annotations_of, dig, finalizers_of, labels_of, name_of, namespace_of, uid_of
 from hanse.kube.resources import LEASES, NAMESPACES, Resource
 from tests.simulation.random_objects import KINDS, Kind, essence, selects
@@ -92,6 +93,8 @@ class Truth:
     joined_at: dict[str, float] = field(default_factory=dict)
     left_at: dict[str, float] = field(default_factory=dict)
     cordoned_at: dict[str, float] = field(default_factory=dict)
+    # When the federation itself last began to call a cluster ready.
+    ready_at: dict[str, float] = field(default_factory=dict)
     # Policies, those of a namespace before those for all.
     policies: list[Obj] = field(default_factory=list)
     # When a policy last changed, or a label of a cluster as well; when an approved HeldChange was last there.
@@ -178,6 +181,10 @@ class Truth:
             self.joined_at[name] = self.choices_at = now
         elif labels_of(after) != labels_of(self.clusters[name]):
             self.choices_at = now
+        if not _is_ready(after):
+            self.ready_at.pop(name, None)
+        else:
+            self.ready_at.setdefault(name, now)
         if not dig(after, "spec", "unschedulable", default=False):
             self.cordoned_at.pop(name, None)
         else:
@@ -269,6 +276,10 @@ class Truth:
             return False
         return self.weather.setdefault(place, Weather()).calm_for(now) > LAG_SECONDS
 
+    def is_steady(self, place: str, now: float) -> bool:
+        """Tell whether a cluster is calm and the federation has had the time to find that it stays so."""
+        return self.is_calm(place, now) and self.ready_at.get(place, now) < self.known_since(now) - LAG_SECONDS
+
     def availability(self, place: str, uid: str, now: float) -> tuple[int, int]:
         """Return the least and the most replicas that a view of a member may have shown as available."""
         weather = self.weather.setdefault(place, Weather())
@@ -297,6 +308,10 @@ def _moves(bucket: str, before: Obj | None, after: Obj | None) -> bool:
         return labels_of(before) != labels_of(after)
     selectors = [annotations_of(each).get(CLUSTER_SELECTOR_ANNOTATION) for each in (before, after)]
     return selectors[0] != selectors[1]
+
+
+def _is_ready(cluster: Obj) -> bool:
+    return is_true(dig(cluster, "status", "conditions", default=[]), "Ready")
 
 
 def _read(change: Change) -> Obj:

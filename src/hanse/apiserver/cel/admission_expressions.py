@@ -65,7 +65,7 @@ class Scope:
     """Names and types of a policy's own variables; None where it has none."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def expression(source: str, gives: tuple[str, ...], scope: Scope) -> Rule | CompileError:
     """Compile an expression of a webhook or policy; an error is a value, since it is met again with every request."""
     names: dict[str, TypeName] = {
