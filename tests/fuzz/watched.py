@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -32,3 +33,9 @@ class WatchedServer:
     def log_text(self) -> str:
         """Return what the server has said."""
         return self._log.read_text(errors="replace")
+
+
+def grown(memory: Sequence[float]) -> float:
+    """Return the megabytes that the second half of a run added; the first one loads what is loaded on first use."""
+    half = memory[len(memory) // 2 :]
+    return half[-1] - half[0] if len(half) > 1 else 0.0

@@ -57,6 +57,9 @@ def main(options: argparse.Namespace, _command: str) -> int:
     chosen = [
         number for number, guard in enumerate(GUARDS) if guard.suite in options.suites and options.guard in guard.name
     ]
+    if not chosen:
+        print(f'no guard is called "{options.guard}"', file=sys.stderr)
+        return 2
     caught = []
     with ProcessPoolExecutor(options.jobs, get_context("forkserver"), max_tasks_per_child=1) as pool:
         for future in as_completed(

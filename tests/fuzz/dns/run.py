@@ -15,6 +15,7 @@ import dns.rcode
 from bench.dns_servers import service_name
 from tests.fuzz.dns.packets import Packet, packet_of
 from tests.fuzz.dns.served import IDLE_SECONDS, ServedDns, served
+from tests.fuzz.watched import grown
 
 ANSWER_SECONDS = 5.0
 UDP_LIMIT = 1232
@@ -37,12 +38,6 @@ class Tally:
     """The largest answer by UDP as a multiple of its question."""
     memory: list[float] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-
-    @property
-    def growth(self) -> float:
-        """Megabytes that the second half of the run added."""
-        half = self.memory[len(self.memory) // 2 :]
-        return half[-1] - half[0] if len(half) > 1 else 0.0
 
 
 class _Client:
@@ -174,8 +169,8 @@ def _finish(server: ServedDns, tally: Tally, client: _Client, again: str) -> Non
             tally.faults.append(f"a good question by TCP has no answer: {again}")
     if server.log_text():
         tally.faults.append(f"the log tells of faults: {again}\n{server.log_text()[-4000:]}")
-    if tally.growth > GROWTH_MEGABYTES:
-        tally.faults.append(f"the server grew by {tally.growth:.0f} MB: {again}")
+    if (growth := grown(tally.memory)) > GROWTH_MEGABYTES:
+        tally.faults.append(f"the server grew by {growth:.0f} MB: {again}")
 
 
 def _framed(connection: socket.socket) -> bytes:

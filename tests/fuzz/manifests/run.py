@@ -26,6 +26,7 @@ from tests.fuzz.manifests.corpus import manifest_of
 from tests.fuzz.manifests.kinds import readers_of
 from tests.fuzz.manifests.stored import ServerFault, Store
 from tests.fuzz.manifests.texts import READERS
+from tests.fuzz.watched import grown
 
 SECONDS = 3.0
 GROWTH_MEGABYTES = 128.0
@@ -44,12 +45,6 @@ class Tally:
     peak: float = 0.0
     faults: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
-
-    @property
-    def growth(self) -> float:
-        """Megabytes that the second half of the run added."""
-        half = self.memory[len(self.memory) // 2 :]
-        return half[-1] - half[0] if len(half) > 1 else 0.0
 
 
 class _TooSlow(BaseException):
@@ -75,9 +70,9 @@ async def _run(seed: int, count: int, most_faults: int) -> Tally:
                 break
     await store.close()
     _look(tally)
-    if tally.growth > GROWTH_MEGABYTES:
+    if (growth := grown(tally.memory)) > GROWTH_MEGABYTES:
         again = f"python -m tests.fuzz manifests --seed {seed} --count {count}"
-        tally.faults.append(f"the readers grew by {tally.growth:.0f} MB: {again}")
+        tally.faults.append(f"the readers grew by {growth:.0f} MB: {again}")
     return tally
 
 
