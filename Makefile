@@ -166,11 +166,11 @@ conformance: $(DEV_STAMP) kubernetes ## Have the upstream conformance tests judg
 	@components/build conformance
 	$(BIN)/python -m tests.conformance
 
-# Small parts of what makes people trust it: some seeds of all random worlds, always the same, hostile input, crashes, and what the
-# upstream conformance tests say of a simulated cluster.
+# Small parts of what makes people trust it: some seeds of all random worlds, always the same, hostile input, and what
+# the upstream conformance tests say of a simulated cluster.
 sample: $(DEV_STAMP) kubernetes ## A few minutes of make soak, fuzz and conformance
 	@components/build conformance >/dev/null
-	$(BIN)/python -m tests.soak --for 3m --from 1 --jobs $(WORKERS)
+	$(BIN)/python -m tests.soak --from 1 --seeds 16 --for 4m --jobs $(WORKERS)
 	$(BIN)/python -m tests.fuzz requests --seed $(FUZZ_SEED) --count 2000
 	$(BIN)/python -m tests.fuzz manifests --seed $(FUZZ_SEED) --count 4000
 	$(BIN)/python -m tests.fuzz dns --seed $(FUZZ_SEED) --count 10000

@@ -33,7 +33,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--for", dest="time", type=parse_duration, help="for how long, as 60m (default without --seeds)"
     )
-    parser.add_argument("--seeds", type=int, help="how many of each suite at most")
+    parser.add_argument("--seeds", type=int, help="how many of each suite at most, of the engine four times as many")
     parser.add_argument("--from", dest="begins", type=int, help="the first seed (default: a fresh one)")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (default: 2)")
     parser.add_argument("--keep", type=Path, help="a file in which counts are kept, and gone on with the next time")

@@ -16,8 +16,8 @@ _SEEDS_A_WORKER = 200
 
 
 def next_seed(begun: dict[str, int], most: int | None) -> str | None:
-    """Return the suite that is furthest behind its share; None once each has as many seeds as were asked for."""
-    open_ones = [name for name in begun if most is None or begun[name] < most]
+    """Return the suite that is furthest behind its share; None once each has the share of seeds that was asked for."""
+    open_ones = [name for name in begun if most is None or begun[name] < most * SUITES[name].share]
     return min(open_ones, key=lambda name: begun[name] / SUITES[name].share, default=None)
 
 

@@ -19,8 +19,9 @@ def test_suites_take_turns_by_their_shares():
 
 
 def test_a_suite_that_has_its_seeds_leaves_its_time_to_the_others():
-    assert next_seed({"engine": 2, "pods": 1}, most=2) == "pods"
-    assert next_seed({"engine": 2, "pods": 2}, most=2) is None
+    assert next_seed({"engine": 8, "pods": 1}, most=2) == "pods"
+    assert next_seed({"engine": 7, "pods": 2}, most=2) == "engine"
+    assert next_seed({"engine": 8, "pods": 2}, most=2) is None
 
 
 def test_a_world_that_itself_breaks_is_a_failure_with_its_command():
