@@ -20,6 +20,7 @@ from tests.simulation.random_ending import problems
 from tests.simulation.random_federation import random_federation
 from tests.simulation.random_objects import TIERS, Chance, namespace
 from tests.simulation.random_stage import MEMBERS, Act, Stage, Theme
+from tests.simulation.random_truth import HOST
 from tests.simulation.themes import THEMES
 
 STEPS = 14
@@ -135,7 +136,22 @@ class History:
             judge.blame(f"{_promise(sentence)}: {sentence} after all")
         for write in judge.writes[:3]:
             judge.blame(f"steady is silent: {write}")
+        await self._begin_again()
         random_neighbours.check_bystanders(stage)
+
+    async def _begin_again(self) -> None:
+        """Start the control planes anew where everything is right: they have nothing to write."""
+        federation, judge = self.stage.federation, self.stage.federation.judge
+        for plane in federation.planes:
+            await plane.kill()
+        judge.writes.clear()
+        judge.made.clear()
+        await federation.revive()
+        await self.stage.sleep(_QUIET_SECONDS)
+        # Who begins does not know that somebody else has a name in a member, asks for it once more and is refused.
+        asked = [write for write in judge.writes if write.startswith(HOST) or ": POST " not in write]
+        for write in [*asked, *judge.made][:3]:
+            judge.blame(f"steady is silent: after a restart: {write}")
 
     async def _settle(self) -> list[str]:
         stage, begin = self.stage, self.stage.now

@@ -32,6 +32,7 @@ class Judge:
         self.truth = Truth()
         self.found: list[str] = []
         self.writes: list[str] = []
+        self.made: list[str] = []
         self.secrets: list[bytes] = []
         self._control_plane = control_plane
         self._now = now
@@ -102,6 +103,8 @@ class Judge:
         if before is not None and not owner_of(before):
             self.blame(f"nothing of others: {place}: {_named(before)} is not Hanse's and was changed")
             return
+        if before is None:
+            self.made.append(f"{place}: made {_named(obj)}")
         for rule in RULES:
             for sentence in rule(self.truth, Write(place, bucket, before, after, now)):
                 self.blame(sentence)
@@ -140,6 +143,8 @@ class Judge:
             self._judge_shrinking(place, copy, 0)
         elif not self.truth.excluded(uid, place, self._now()):
             self.blame(f"never on ignorance: {place}: {_named(copy)} was deleted and belongs there")
+        elif self.truth.nothing_since(uid, place):
+            self.blame(f"never on ignorance: {place}: {_named(copy)} was deleted while no cluster is chosen for it")
 
     def _judge_shrinking(self, place: str, before: Obj, replicas: int) -> None:
         """Never the last healthy copy: what others are known to have ready makes up for what is taken here."""

@@ -265,6 +265,13 @@ class Truth:
             return True
         return self.last_selected.get((uid, cluster, selected), _LONG_AGO) >= self.known_since(now) - REGRET_SECONDS
 
+    def nothing_since(self, uid: str, place: str) -> bool:
+        """Tell whether a source belongs nowhere at all, and belonged into this cluster right before."""
+        if any(self.chosen(self.sources[uid], cluster) is not False for cluster in self.clusters.values()):
+            return False
+        last = {name: self.last_selected.get((uid, name, True), _LONG_AGO) for name in self.clusters}
+        return last.get(place, _LONG_AGO) == max(last.values(), default=_LONG_AGO) > _LONG_AGO
+
     def known_since(self, now: float) -> float:
         """Return the moment since which a control plane knows everything that people did on the host."""
         return min(now, self.weather.setdefault(HOST, Weather()).oldest_view(now) + LAG_SECONDS)

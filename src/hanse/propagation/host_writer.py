@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Any
 
 from hanse.kube.client import Client
 from hanse.kube.errors import NotFound
@@ -40,7 +41,7 @@ class HostWriter:
             if written is None:
                 return True
             reported = {**written, "status": reported["status"]} if "status" in reported else written
-        if _telling(reported) == _telling(source):
+        if _telling(reported.get("status") or {}) == _telling(source.get("status") or {}):
             return changed
         await self.write(ref, reported, subresource="status")
         return True
@@ -58,6 +59,8 @@ class HostWriter:
         await self.write(mark.ref, {**source, "metadata": {**source["metadata"], "annotations": annotations}})
 
 
-def _telling(source: Obj) -> Obj:
+def _telling(value: Any) -> Any:
     """Return the fields of a status that say something: servers leave some zeros out, and put others in."""
-    return {name: value for name, value in (source.get("status") or {}).items() if value}
+    if isinstance(value, dict):
+        return {name: told for name, each in value.items() if (told := _telling(each))}
+    return [_telling(each) for each in value] if isinstance(value, list) else value
