@@ -11,7 +11,7 @@ from hanse.kube.manifest import Key, Obj
 from hanse.kube.resources import Resource
 from hanse.placement.ask import Override, Placement
 from hanse.propagation.one_address import OneAddress
-from hanse.propagation.parts import Parts
+from hanse.propagation.parts import JOB_SCALE, JobParts, Parts
 from hanse.propagation.removal import DELETED, Removal
 from hanse.propagation.scale import WORKLOAD, Path, Scale
 from hanse.propagation.wellness import Health, ailment_of
@@ -87,6 +87,12 @@ class Intent:
     unneeded: str = ""
     removal: Removal = DELETED
     apart: bool = False
+
+    @property
+    def runs_once(self) -> bool:
+        """Whether nothing of it must run twice: a Job may run in many clusters, each of its completions in one."""
+        is_job = isinstance(self.parts, JobParts) and self.parts.scale == JOB_SCALE
+        return is_job or self.placement.at_most_once
 
     def without(self, refusals: Mapping[str, str]) -> Intent:
         """Return the intent of somebody who may not use these clusters; each has the sentence that says so."""

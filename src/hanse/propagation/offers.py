@@ -57,7 +57,7 @@ class Offers:
 
     def note(self, ref: Ref, intent: Intent, wanted: Mapping[str, Wanted]) -> None:
         """Note what clusters are about to be asked for, before they are; only of what must not run twice."""
-        if not intent.placement.at_most_once:
+        if not intent.runs_once:
             self.forget(ref)
         elif (known := self._lives.get(ref)) is not None:
             known.clusters.update(name for name, wish in wanted.items() if not isinstance(wish, Absent))

@@ -20,7 +20,7 @@ from hanse.placement.transition import Holding, may_leave, next_replicas, next_r
 from hanse.propagation.candidates import ClusterIndex, candidate_of
 from hanse.propagation.comparison import Absent, Kept, Present, Released, Wanted
 from hanse.propagation.intent import Intent
-from hanse.propagation.parts import JOB_SCALE, JobParts, Parted, Scene, part
+from hanse.propagation.parts import Parted, Scene, part
 from hanse.propagation.removal import DELETED, Removal
 from hanse.propagation.rendering import owned_by, owns, render
 from hanse.propagation.scale import Path
@@ -169,12 +169,6 @@ def _judged_by(cluster: Cluster) -> float | None:
     return parse_timestamp(cluster.created) + _FIRST_WORD_SECONDS
 
 
-def _runs_once(intent: Intent) -> bool:
-    """Tell whether something must not run twice; a Job may run in many clusters, each of its completions in one."""
-    is_job = isinstance(intent.parts, JobParts) and intent.parts.scale == JOB_SCALE
-    return is_job or intent.placement.at_most_once
-
-
 def _is_untold(intent: Intent, cluster: Cluster, observed: Mapping[str, Observation]) -> bool:
     """Tell whether nobody knows what a lost cluster holds of what must not run twice.
 
@@ -183,7 +177,7 @@ def _is_untold(intent: Intent, cluster: Cluster, observed: Mapping[str, Observat
     """
     seen = observed.get(cluster.name, UNSEEN)
     known = seen.seen or seen.unserved or seen.empty or seen.copy is not None
-    if not _runs_once(intent) or known:
+    if not intent.runs_once or known:
         return False
     return cluster.ready or not (cluster.refused_since and intent.created > cluster.refused_since)
 
@@ -195,7 +189,7 @@ def _coming(
     asked = {name: each.asked for name, each in observed.items() if each.asked is not None and each.copy is None}
     return {
         name: each
-        for name, each in (asked.items() if _runs_once(intent) else ())
+        for name, each in (asked.items() if intent.runs_once else ())
         if each.may_come(now, lost=bool(lost.get(name))) and owns(intent, each.manifest)
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hanse.kube.cache import Change
@@ -13,6 +15,7 @@ from hanse.placement.ask import Placement
 from hanse.propagation.comparison import Absent, Present
 from hanse.propagation.intent import Intent, Ref
 from hanse.propagation.offers import Offers
+from hanse.propagation.parts import JobParts
 
 REF = Ref(CONFIGMAPS, Key("shop", "a"))
 LEADS_SINCE = parse_timestamp("2026-01-01T12:00:00Z")
@@ -119,3 +122,14 @@ def test_what_may_run_twice_is_not_remembered() -> None:
     _came(offers, _source())
     offers.note(REF, _intent(at_most_once=False), {"a": Present({}, "u")})
     assert not offers.never(REF, "u", "b")
+
+
+def test_a_job_is_remembered_like_what_runs_once():
+    offers = _leading()
+    job = replace(_intent(at_most_once=False), parts=JobParts(1, 5))
+    _came(offers, _source())
+
+    offers.note(REF, job, {"a": Present({}, "u")})
+
+    assert offers.never(REF, "u", "b")
+    assert not offers.never(REF, "u", "a")
