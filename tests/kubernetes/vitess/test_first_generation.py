@@ -66,6 +66,14 @@ def shell_in(cluster: RealCluster) -> Shell:
         seconds=60,
         what="the namespace of hooks",
     )
+    wait_until(
+        lambda: (
+            "compositecontrollers"
+            in cluster.kubectl("api-resources", "--api-group=metacontroller.k8s.io", "-o", "name")
+        ),
+        seconds=60,
+        what="the kinds of lambda controllers",
+    )
     return Shell(components_folder() / "kubectl", cluster.kubeconfig, cluster.folder)
 
 
