@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hanse.api.names import MANAGED_LABEL
 from hanse.clusters.member import Member
@@ -20,6 +20,7 @@ from hanse.kube.resources import CRDS, NAMESPACES, Resource
 from hanse.kube.schemas import Schema, schema_for
 from hanse.kube.transport import Unreachable
 from hanse.propagation.actions import Refused, carry_out, failure_of
+from hanse.propagation.blindness import LOOK_SECONDS, Blindness
 from hanse.propagation.comparison import (
     Absent,
     Action,
@@ -46,27 +47,7 @@ from hanse.propagation.unanswered import Unanswered
 
 # A refusal ends when somebody mends the member, which its watch shows only for objects that are Hanse's.
 _REFUSED_SECONDS = 10.0
-# A kind of which nothing reliable has been seen for so long is done without.
-_UNSEEN_SECONDS = 10.0
-_LOOK_SECONDS = _UNSEEN_SECONDS / 8
 _WRITERS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class _Blindness:
-    """For how long a kind could not be followed, and how far its list had come by then.
-
-    It is counted in looks and not taken from a clock: a process that has too much to do looks late, and must not take
-    that for the member's silence.
-    """
-
-    seconds: float = 0.0
-    listed: int = 0
-
-    def after_another_look(self, cache: Cache) -> _Blindness:
-        """Return it one look later; a list that grows is slow, unless it is one that was tried before in vain."""
-        grows = cache.listed > self.listed and cache.last_error is None
-        return _Blindness(0.0 if grows else self.seconds + _LOOK_SECONDS, cache.listed)
 
 
 class MemberSide:
@@ -84,7 +65,7 @@ class MemberSide:
         self._runtime = member.client.runtime
         self._desk = desk
         self._caches: dict[Resource, Cache] = {}
-        self._blindness: dict[Resource, _Blindness] = {}
+        self._blindness: dict[Resource, Blindness] = {}
         self._running: dict[Resource, asyncio.Task[None]] = {}
         self._start: Callable[[Resource], None] = lambda _resource: None
         self._controller: Controller[Ref] = Controller(
@@ -111,7 +92,7 @@ class MemberSide:
         for resource in resources:
             if resource not in self._caches:
                 self._caches[resource] = _cache(self._member, resource)
-                self._blindness[resource] = _Blindness()
+                self._blindness[resource] = Blindness()
                 self._start(resource)
 
     def enqueue(self, ref: Ref) -> None:
@@ -144,12 +125,12 @@ class MemberSide:
         if _is_unserved(cache):
             refusal = f"it does not serve {ref.resource.kind} ({ref.resource.api_version})"
             return Observation(seen=False, refusal=refusal, unserved=True)
-        blind_for = self._blindness[ref.resource].seconds
+        blindness = self._blindness[ref.resource]
         copy, asked = cache.get(ref.key) if cache.synced else None, self._unanswered.get(ref)
-        if blind_for < _UNSEEN_SECONDS:
+        if not blindness.is_final:
             return Observation(seen=False, copy=copy, asked=asked)
         refusal = f"its {ref.resource.plural} cannot be followed: {cache.last_error or 'no complete list has come'}"
-        return Observation(seen=False, copy=copy, refusal=refusal, unseen_for=blind_for, asked=asked)
+        return Observation(seen=False, copy=copy, refusal=refusal, unseen_for=blindness.seconds, asked=asked)
 
     def _is_beyond(self, ref: Ref) -> bool:
         """Tell whether an object would be where nothing of this cluster is ours."""
@@ -190,7 +171,7 @@ class MemberSide:
 
     def _connecting(self, resource: Resource, view_changed: Callable[[Resource], None]) -> Callable[[bool], None]:
         def connected(following: bool) -> None:
-            self._blindness[resource] = _Blindness(listed=self._caches[resource].listed)
+            self._blindness[resource] = Blindness(listed=self._caches[resource].listed)
             if following:
                 self._look_at(lambda ref: ref.resource == resource)
             view_changed(resource)
@@ -204,15 +185,17 @@ class MemberSide:
             given_up = {
                 resource
                 for resource, cache in self._caches.items()
-                if not cache.connected and (_is_unserved(cache) or self._blindness[resource].seconds >= _UNSEEN_SECONDS)
+                if not cache.connected and (_is_unserved(cache) or self._blindness[resource].is_final)
             }
             for resource in given_up - told:
                 view_changed(resource)
             told = given_up
-            await self._runtime.sleep(_LOOK_SECONDS)
+            await self._runtime.sleep(LOOK_SECONDS)
             for resource, cache in self._caches.items():
                 if not cache.connected:
-                    self._blindness[resource] = self._blindness[resource].after_another_look(cache)
+                    self._blindness[resource] = self._blindness[resource].after_another_look(
+                        cache.listed, failing=cache.last_error is not None
+                    )
 
     def _look_at(self, chosen: Callable[[Ref], bool]) -> None:
         for ref in self._desk.refs():
