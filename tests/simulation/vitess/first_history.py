@@ -52,7 +52,7 @@ class People:
         await self.vitess.change(self.wanted)
 
     async def _resize(self) -> None:
-        self.tablets["masterEligible"]["replicas"] = 2 + self._chosen(3)
+        self.tablets["masterEligible"]["replicas"] = self.vitess.witness.most = 2 + self._chosen(3)
         await self.vitess.change(self.wanted)
 
     async def _kill_server(self) -> None:

@@ -69,6 +69,8 @@ class Witness:
     pods: dict[str, Obj] = field(default_factory=dict)
     down: dict[str, Down] = field(default_factory=dict)
     by_hand: set[str] = field(default_factory=set)
+    # How many tablets of one type a cell shall have at most: what is down beyond that is missed by nobody.
+    most: int = 100
     _done: set[str] = field(default_factory=set)
 
     def pod_changed(self, change: Change) -> None:
@@ -104,6 +106,7 @@ class Witness:
             # Who is down already may well be the first: nobody loses anything by it.
             return
         others = [each for each in self.down if each in self.pods and each != name and self.down[each].shard == shard]
+        others = [each for each in others if int(each[-2:]) < self.most]
         known = [each for each in others if self._should_be_known(self.down[each], pod)]
         if known:
             self.wrongs.append(f"{name} of {shard} went while these were down: {known}")

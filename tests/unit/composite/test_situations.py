@@ -1,5 +1,7 @@
 """Rollouts over several kinds and clusters, by server-side apply, and past children that cannot be made."""
 
+from dataclasses import replace
+
 import pytest
 
 from hanse.api.names import TEMPLATE_ANNOTATION
@@ -13,7 +15,7 @@ from hanse.composite.rolling.situation import Situation, Told
 from hanse.composite.spec import Method
 from hanse.kube.patches.differences import digest
 from hanse.kube.resources import CONFIGMAPS, PODS
-from tests.unit.composite.builders import children, pod, rules
+from tests.unit.composite.builders import READY, children, pod, rules
 
 
 def config(name, image):
@@ -130,6 +132,47 @@ def test_a_child_that_cannot_be_made_at_its_version_is_not_waited_for(refused, f
     progress = advance(situation(told(*new), told(*old, at=old), observed=old[:1], refused=stuck))
 
     assert moved(progress) == first
+
+
+NOT_READY = {"conditions": [{"type": "Ready", "status": "False"}]}
+
+
+def ailing(*children):
+    return [replace(child, manifest={**child.manifest, "status": NOT_READY}) for child in children]
+
+
+def overtaken(observed, *, held_up=()):
+    """Children a, b and c at an older version, of which c was on its way there when the parent changed again."""
+    old, new = cats("a", "b", "c", image="1"), cats("a", "b", "c", *held_up, image="2")
+    on_its_way = Told(Revision({}, frozenset(each.id for each in old), {old[2].id: 5.0}), tuple(old))
+    ruling = rules(Method.ROLLING_IN_PLACE, checks=(READY,))
+    return advance(situation(told(*new), on_its_way, observed=observed(old), ruling=ruling))
+
+
+def well(*children):
+    status = {"conditions": [{"type": "Ready", "status": "True"}]}
+    return [replace(child, manifest={**child.manifest, "status": status}) for child in children]
+
+
+@pytest.mark.parametrize(
+    ("observed", "first"),
+    [
+        (lambda old: [*ailing(old[0]), *well(old[1]), *ailing(old[2])], ["c"]),
+        (lambda old: [*ailing(old[0]), *well(old[1]), *well(old[2])], ["a"]),
+        (lambda old: well(*old), ["a"]),
+    ],
+    ids=["of-two-that-fail-the-one-that-was-moving", "one-that-fails", "none-fails"],
+)
+def test_a_change_goes_on_from_the_child_that_it_overtook(observed, first):
+    assert moved(overtaken(observed)) == first
+
+
+def test_a_child_that_was_overtaken_is_remembered_until_it_is_its_turn():
+    progress = overtaken(lambda old: [*ailing(old[0]), *well(old[1]), *ailing(old[2])], held_up=("new",))
+
+    assert moved(progress) == []
+    assert {child.name: since for child, since in progress.kept[0].waiting.items()} == {"c": 5.0}
+    assert progress.recheck_after is None
 
 
 def test_a_child_that_is_claimed_twice_stays_with_the_latest():

@@ -4,7 +4,8 @@ Every child of a rolling kind is claimed by one revision, and is what the hook w
 the latest. The others move to it in the order in which the hook returned them, as many at a time as may be in flight,
 and only while those that moved before are well. A child that is unavailable at an older version, say because the parent
 changed again while it moved, is in flight too, and no other is taken down beside it. One that fails there moves before
-those that work, or a broken version could never be mended; one that is missing is first made anew at its version.
+those that work, or a broken version could never be mended, and the first of them is the one that the change overtook on
+its way; one that is missing is first made anew at its version.
 A child without any claim (its kind did not roll until now) waits its turn as it is.
 """
 
@@ -58,7 +59,10 @@ def advance(situation: Situation, words: Words | None = None) -> Progress:
     claims = {**state.claims, **dict.fromkeys((child.id for child in moved), LATEST)}
     waiting = _waiting(situation, state, moved)
     latest = replace(
-        situation.latest.revision, children=_claimed(claims, LATEST), waiting=waiting, failure=state.failure
+        situation.latest.revision,
+        children=_claimed(claims, LATEST),
+        waiting={**state.overtaken, **waiting},
+        failure=state.failure,
     )
     older = [
         replace(told.revision, children=_claimed(claims, place), waiting={}, failure=None)

@@ -22,13 +22,15 @@ class Survey:
     """What was found.
 
     `claims` says at which version each child is, `unsettled` why those at the latest are not well, `unavailable` why
-    those of the `queue` do not work. Those that are `held` do not move for now. `waiting` and `failure` are how the
-    rollout has fared until now.
+    those of the `queue` do not work, `overtaken` since when those of them are on their way that were so when the parent
+    changed again. Those that are `held` do not move for now. `waiting` and `failure` are how the rollout has fared
+    until now.
     """
 
     claims: Mapping[ChildId, int]
     unsettled: Mapping[ChildId, str]
     unavailable: Mapping[ChildId, str]
+    overtaken: Mapping[ChildId, float]
     queue: Sequence[Child]
     held: Sequence[Child]
     paused: bool
@@ -46,12 +48,14 @@ def survey(situation: Situation, words: Words) -> Survey:
     waiting, failure = _fortune(situation, unsettled)
     going = [] if failure else [child for child in remaining if child.id not in stay]
     unavailable = _unavailable(situation, going)
+    overtaken = _overtaken(situation, claims, unavailable)
     moving = {child.id for child in going}
     return Survey(
         claims=claims,
         unsettled=unsettled,
         unavailable=unavailable,
-        queue=_in_order(situation, going, unavailable),
+        overtaken=overtaken,
+        queue=_in_order(situation, going, unavailable, overtaken),
         held=[child for child in remaining if child.id not in moving],
         paused=bool(paused),
         waiting=waiting,
@@ -136,16 +140,34 @@ def _unavailable(situation: Situation, children: Sequence[Child]) -> dict[ChildI
     return found
 
 
-def _in_order(situation: Situation, children: list[Child], unavailable: Collection[ChildId]) -> list[Child]:
-    """Return children as they move: as the hook returned them, but cluster by cluster, and first what fails anyway."""
+def _overtaken(
+    situation: Situation, claims: Mapping[ChildId, int], unavailable: Collection[ChildId]
+) -> dict[ChildId, float]:
+    """Return the children that are on their way to a version which is no longer the latest, and since when."""
+    return {
+        child: since
+        for revision in (situation.latest.revision, *(told.revision for told in situation.older))
+        for child, since in revision.waiting.items()
+        if child in unavailable and claims.get(child) != LATEST
+    }
+
+
+def _in_order(
+    situation: Situation, children: list[Child], unavailable: Collection[ChildId], overtaken: Collection[ChildId]
+) -> list[Child]:
+    """Return children as they move: as the hook returned them, but cluster by cluster, and first what fails anyway.
+
+    Of those that fail the first are those that are on their way: a child that is made of many goes on with its changes
+    while it fails, and no other may begin beside it.
+    """
     by_cluster = any(situation.rollout(child).by_cluster for child in children)
     ranks = {cluster: rank for rank, cluster in enumerate(dict.fromkeys(each.id.cluster for each in situation.rolling))}
 
-    def turn(child: Child) -> tuple[int, bool]:
+    def turn(child: Child) -> tuple[int, bool, bool]:
         live = situation.observed.get(child.id)
         there = live is not None and not is_deleting(live)
         fails = child.id in unavailable and (there or child.id in situation.refused)
-        return ranks[child.id.cluster] if by_cluster else 0, not fails
+        return ranks[child.id.cluster] if by_cluster else 0, not fails, child.id not in overtaken
 
     return sorted(children, key=turn)
 
