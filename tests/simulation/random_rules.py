@@ -151,8 +151,11 @@ def _in_turn(truth: Truth, write: Write) -> Iterator[str]:
 
 
 def _paused(truth: Truth, write: Write, rollout: Obj, others: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    """Between one change and the next there is a pause; clusters that may change at once have none between them."""
-    if truth.clock_is_wrong:
+    """Between one change and the next there is a pause; clusters that may change at once have none between them.
+
+    A request that hung until now was sent when it was its cluster's turn.
+    """
+    if truth.clock_is_wrong or not truth.is_calm(write.place, write.now):
         return
     # The source notes the moment in whole seconds, when it decides; the cluster gets it a little later.
     since = write.now - rollout.get("pauseSeconds", 0) + 1.0
