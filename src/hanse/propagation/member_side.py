@@ -116,7 +116,7 @@ class MemberSide:
     def observe(self, ref: Ref) -> Observation:
         """Return what is known of a source's copy here."""
         if self._is_beyond(ref):
-            return Observation(seen=True)
+            return Observation(seen=True, unserved=True)
         cache = self._caches.get(ref.resource)
         if cache is None:
             return UNSEEN

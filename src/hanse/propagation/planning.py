@@ -36,8 +36,9 @@ class Observation:
 
     `seen` is False while what the cluster has cannot be relied on: it has not told everything yet, or no changes arrive
     from it. `refusal` says why that has lasted so long that one goes on without it, and `unseen_for` how long that is;
-    where the cluster is `unserved` with the kind, it can have no copy, and one that is `empty` never had any. What it
-    was `asked` to make and has left unanswered may be there any moment.
+    where the cluster is `unserved` with the kind, or nothing in the object's namespace is ours there, it can have no
+    copy, and one that is `empty` never had any. What it was `asked` to make and has left unanswered may be there any
+    moment.
     """
 
     seen: bool
@@ -155,7 +156,10 @@ def plan(
     if intent.placement.rollout is None:
         return planned
     unseen = [name for name in chosen if name in silent]
-    return _in_turn(intent, planned, fleet, copies, unseen=unseen, memory=memory or Remembered(), now=now)
+    vacant = [name for name in chosen if _is_vacant(observed.get(name, UNSEEN))]
+    return _in_turn(
+        intent, planned, fleet, copies, unseen=unseen, vacant=vacant, memory=memory or Remembered(), now=now
+    )
 
 
 def _judged_by(cluster: Cluster) -> float | None:
@@ -167,6 +171,11 @@ def _judged_by(cluster: Cluster) -> float | None:
     if cluster.ready or cluster.offline or cluster.refused_since or not cluster.created:
         return None
     return parse_timestamp(cluster.created) + _FIRST_WORD_SECONDS
+
+
+def _is_vacant(observation: Observation) -> bool:
+    """Tell whether a cluster has nothing of the name and can get a copy: what is in its way may be so for ever."""
+    return observation.seen and observation.copy is None and not observation.unserved
 
 
 def _is_untold(intent: Intent, cluster: Cluster, observed: Mapping[str, Observation]) -> bool:
@@ -378,13 +387,22 @@ def _in_turn(
     copies: Mapping[str, Obj],
     *,
     unseen: Collection[str],
+    vacant: Collection[str],
     memory: Remembered,
     now: float,
 ) -> Planned:
     """Let a changed template reach the clusters as its policy says."""
     decision = planned.decision
     wanted, wave = in_turn(
-        intent, fleet, planned.wanted, copies, chosen=decision.chosen(), unseen=unseen, memory=memory, now=now
+        intent,
+        fleet,
+        planned.wanted,
+        copies,
+        chosen=decision.chosen(),
+        unseen=unseen,
+        vacant=vacant,
+        memory=memory,
+        now=now,
     )
     moments = [moment for moment in (decision.until, wave.until) if moment is not None]
     return replace(planned, decision=replace(decision, until=min(moments, default=None)), wanted=wanted, wave=wave)

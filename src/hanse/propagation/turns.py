@@ -25,6 +25,7 @@ from hanse.propagation.parts import BudgetParts
 from hanse.propagation.rendering import rendered_digest
 from hanse.propagation.scale import Path, with_field
 from hanse.propagation.waves import Milestone, Standing, Wave, advance
+from hanse.propagation.wellness import Ailment
 
 # What placement divides among clusters; a change of these alone is no new template.
 _DIVIDED: tuple[Path, ...] = (
@@ -36,6 +37,7 @@ _DIVIDED: tuple[Path, ...] = (
     ("spec", "jobTemplate", "spec", "parallelism"),
     ("spec", "jobTemplate", "spec", "completions"),
 )
+_FIRST = Standing(updated=True, ailment=Ailment("it has no copy yet"), made=False)
 _MARKS = frozenset({RENDERED_ANNOTATION, TEMPLATE_ANNOTATION})
 
 
@@ -95,13 +97,16 @@ def in_turn(
     *,
     chosen: Collection[str],
     unseen: Collection[str],
+    vacant: Collection[str],
     memory: Remembered,
     now: float,
 ) -> tuple[dict[str, Wanted], Wave]:
     """Replace the wishes of clusters whose turn has not come by wishes to keep what they have.
 
-    Clusters without a copy get theirs at once: there is nothing in them that a new version could break. A cluster that
-    is being left keeps the version that it has, and so does one of which nobody has seen yet which that is.
+    Clusters without a copy get theirs at once: there is nothing in them that a new version could break. The others wait
+    for those that are `vacant` as for any that has the new version and is not well: one from which somebody deleted the
+    copy that ailed has not proven it. A cluster that is being left keeps the version that it has, and so does one of
+    which nobody has seen yet which that is.
     """
     rollout = intent.placement.rollout or Rollout()
     wishes = {name: _marked(intent, wish) if isinstance(wish, Present) else wish for name, wish in wanted.items()}
@@ -110,6 +115,7 @@ def in_turn(
         for name, wish in wishes.items()
         if isinstance(wish, Present) and name in copies and name in chosen
     }
+    standings |= {name: _FIRST for name in vacant if isinstance(wishes.get(name), Present)}
     standings |= {name: Standing(updated=True, known=False) for name in unseen}
     overrides = [one.patch for one in intent.overrides]
     template = digest({"template": _undivided(intent, intent.template), "overrides": overrides})

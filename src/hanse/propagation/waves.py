@@ -21,12 +21,14 @@ _NAMED = 5
 class Standing:
     """How far one cluster is: whether its copy is of the present template, and what the copy lacks.
 
-    `known` is False for a cluster that has not told what it has.
+    `known` is False for a cluster that has not told what it has, `made` for one that only now gets its first copy, and
+    that of the present template.
     """
 
     updated: bool
     ailment: Ailment | None = None
     known: bool = True
+    made: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,13 @@ def advance(
     pending = [name for name in chain.from_iterable(groups) if not standings[name].updated]
     if not pending:
         return Wave()
-    updated = [name for name in chain.from_iterable(groups) if standings[name].updated]
+    reached = [name for name in chain.from_iterable(groups) if standings[name].updated]
+    updated = [name for name in reached if standings[name].made]
     progress = f"{len(updated)} of {len(standings)} clusters have the new version"
     unknown = [name for name, standing in standings.items() if not standing.known]
     if unknown:
         return Wave(tuple(pending), f"{progress}; it goes on when {_some(unknown)} can be read")
-    ailing = {name: ailment for name in updated if (ailment := standings[name].ailment) is not None}
+    ailing = {name: ailment for name in reached if (ailment := standings[name].ailment) is not None}
     for name, ailment in ailing.items():
         if ailment.stuck:
             text = f"{progress}, and the others keep the old one: {name}: {ailment.why}; mend it or roll back"
@@ -88,18 +91,18 @@ def advance(
     earlier = [name for name in chain.from_iterable(groups[:index]) if name in ailing]
     if earlier or (ailing and rollout.pause_seconds):
         return Wave(tuple(pending), f"{progress}; {_waits_for(ailing)}")
-    begun = len(current) < len(groups[index])
+    begun = any(name in updated for name in groups[index])
     if rollout.manual and index > approved and not begun:
         text = f"{progress}; group {index + 1} ({_some(current)}) waits for `hanse approve`"
         return Wave(tuple(pending), text, asks_for=index)
     if updated and rollout.pause_seconds:
-        reached = milestone
-        if reached is None or (reached.template, reached.clusters) != (template, len(updated)):
-            reached = Milestone(template, len(updated), now)
-        until = reached.since + rollout.pause_seconds
+        kept = milestone
+        if kept is None or (kept.template, kept.clusters) != (template, len(updated)):
+            kept = Milestone(template, len(updated), now)
+        until = kept.since + rollout.pause_seconds
         if now < until:
             text = f"{progress}; after a pause of {rollout.pause_seconds:g} s it reaches {_some(current)}"
-            return Wave(tuple(pending), text, milestone=reached, until=until)
+            return Wave(tuple(pending), text, milestone=kept, until=until)
     disturbed = [name for name in pending if standings[name].ailment is not None]
     if rollout.alone and disturbed and not ailing:
         # Others wait for it, so that the new version, which may be what makes it well, has to reach it first.

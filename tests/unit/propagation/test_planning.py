@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from hanse.placement.ask import ClusterTerm, Override, Rollout
-from hanse.propagation.comparison import Absent, Present, Released
+from hanse.propagation.comparison import Absent, Kept, Present, Released
 from hanse.propagation.planning import UNSEEN, Observation, plan, tear_down
 from tests.unit.propagation.builders import UID, config_intent, copy, deployment_intent, fleet
 
@@ -119,6 +121,32 @@ def test_where_changes_go_in_turn_a_cluster_that_has_not_told_its_version_keeps_
 
     assert not any(isinstance(wish, Present) for wish in begun.wanted.values())
     assert all(isinstance(wish, Present) for wish in known.wanted.values())
+
+
+def in_turn_after_a(source):
+    rollout = Rollout(order=(ClusterTerm(names=("a",)),))
+    return replace(source, placement=replace(source.placement, rollout=rollout))
+
+
+def test_a_new_version_waits_for_an_earlier_cluster_that_only_now_gets_its_first_copy():
+    old, new = deployment_intent(4), in_turn_after_a(deployment_intent(4, image="web:2"))
+
+    planned = plan(new, fleet("a", "b"), {"a": seen(), "b": seen(copy(old, 4))})
+
+    assert isinstance(planned.wanted["a"], Present)
+    assert isinstance(planned.wanted["b"], Kept)
+    assert planned.wave.sentence == "0 of 2 clusters have the new version; it waits for a: it has no copy yet"
+
+
+@pytest.mark.parametrize("cannot", ["somebody else's object is there", "nothing is ours there"])
+def test_a_new_version_does_not_wait_for_a_cluster_that_can_get_no_copy(cannot):
+    old, new = deployment_intent(4), in_turn_after_a(deployment_intent(4, image="web:2"))
+    foreign = copy(old, 4, annotations={})
+    without = seen(foreign) if "somebody" in cannot else Observation(seen=True, unserved=True)
+
+    planned = plan(new, fleet("a", "b"), {"a": without, "b": seen(copy(old, 4))})
+
+    assert isinstance(planned.wanted["b"], Present)
 
 
 class TestTearingDown:

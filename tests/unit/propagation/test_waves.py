@@ -17,6 +17,7 @@ OLD = Standing(updated=False)
 NEW = Standing(updated=True)
 BUSY = Standing(updated=True, ailment=Ailment("1 of 3 replicas are available"))
 STUCK = Standing(updated=True, ailment=Ailment("its rollout makes no progress", stuck=True))
+FIRST = Standing(updated=True, ailment=Ailment("it has no copy yet"), made=False)
 UNKNOWN = Standing(updated=True, known=False)
 OLD_BUSY = Standing(updated=False, ailment=Ailment("1 of 3 replicas are available"))
 
@@ -81,6 +82,9 @@ CASES = {
     "the second group does": (MANUAL, GROUPS, [NEW, OLD, OLD, OLD], 0, "bcd", "group 2 (b, c, d) waits for `hanse app"),
     "the second group is approved": (MANUAL, GROUPS, [NEW, OLD, OLD, OLD], 1, "", ""),
     "a group that has begun goes on": (MANUAL, GROUPS, [NEW, NEW, OLD, OLD], 0, "", ""),
+    "a group waits for a first copy before it": (ORDERED, GROUPS, [FIRST, OLD, OLD, OLD], 0, "bcd", "waits for a"),
+    "a first copy takes a place": (TWO, FLAT, [OLD, FIRST, OLD, OLD], 0, "cd", "0 of 4 clusters have the new version"),
+    "a first copy is no approval": (MANUAL, GROUPS, [NEW, FIRST, OLD, OLD], 0, "cd", "waits for `hanse approve`"),
     "a late cluster of an early group comes first": (
         ORDERED,
         GROUPS,
