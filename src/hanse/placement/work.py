@@ -58,7 +58,7 @@ class Work:
         failover, returned = self.placement.failover, self.fleet.returned
         if not returned or self.replicas is None or failover.after_seconds is None:
             return 0
-        return sum(1 << slot for slot in self.fleet.slots(returned) if self.state.now < self.steady_from(slot))
+        return sum(1 << slot for slot in self.fleet.slots(returned) if self._came_back_lately(slot))
 
     @cached_property
     def disturbed(self) -> bool:
@@ -67,6 +67,10 @@ class Work:
             return True
         back = (self.fleet[slot].returned or 0.0 for slot in self.fleet.slots(self.fleet.returned))
         return any(self.state.now < moment + _LATELY_SECONDS for moment in back)
+
+    def _came_back_lately(self, slot: int) -> bool:
+        # What is still to come was written before the clock was set back, and would hold the cluster off for as long.
+        return (self.fleet[slot].returned or 0.0) <= self.state.now < self.steady_from(slot)
 
     def steady_from(self, slot: int) -> float:
         """Return the moment from which a cluster that came back counts like any other."""

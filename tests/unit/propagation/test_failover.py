@@ -98,6 +98,14 @@ class TestComingBack:
 
         assert asked(planned) == {"a": 3, "b": 3, "c": 3}
 
+    def test_it_goes_back_at_once_where_the_clock_was_set_back_past_its_return(self):
+        made = intent()
+        before_it_was_back = BACK_SECONDS - 157
+
+        planned = plan(made, world("a", "b", "c", back="c"), holding(made, a=5, b=4, c=3), now=before_it_was_back)
+
+        assert asked(planned) == {"a": 3, "b": 3, "c": 3}
+
     def test_a_share_that_was_never_given_away_is_its_own_at_once(self):
         made = intent(after_seconds=300.0)
 
