@@ -45,6 +45,8 @@ class Judge:
         if change.bucket not in WATCHED:
             return
         before, after = self.truth.note(place, change, self._now())
+        if not ours:
+            self.truth.note_loss(place, before, after, self._now())
         if not ours or change.bucket not in SOURCES:
             return
         if place == HOST:

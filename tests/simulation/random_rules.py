@@ -240,8 +240,10 @@ def _drift_is_left(truth: Truth, write: Write) -> Iterator[str]:
 
 
 def _cordon_holds(truth: Truth, write: Write) -> Iterator[str]:
-    """Nothing new runs in a cluster that takes no new work."""
+    """Nothing new runs in a cluster that takes no new work; what somebody deleted there is put back, and is not new."""
     if write.before is not None or write.bucket not in _RUNNING:
+        return
+    if truth.was_robbed(write.place, write.uid, write.now):
         return
     since = truth.cordoned_at.get(write.place)
     if since is not None and since < truth.known_since(write.now) - REGRET_SECONDS:

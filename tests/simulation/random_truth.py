@@ -114,6 +114,8 @@ class Truth:
     proven: set[tuple[str, str, str]] = field(default_factory=set)
     # For each source and cluster, when it was last so that it belongs there, and that it does not.
     last_selected: dict[tuple[str, str, bool], float] = field(default_factory=dict)
+    # When a copy was last deleted by somebody other than a control plane.
+    bereft_at: dict[tuple[str, str], float] = field(default_factory=dict)
     available: dict[tuple[str, str], list[tuple[float, int]]] = field(default_factory=dict)
     asked: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
 
@@ -135,6 +137,11 @@ class Truth:
             self._note_available(place, change.bucket, before, after, now)
             self._note_template(place, before, after, now)
         return before, after
+
+    def note_loss(self, place: str, before: Obj | None, after: Obj | None, now: float) -> None:
+        """Note that somebody else took a copy away; one that was going already was taken by whoever began that."""
+        if after is None and before is not None and "deletionTimestamp" not in before["metadata"]:
+            self.bereft_at[place, owner_of(before)] = now
 
     def note_weather(self, place: str, now: float, *, broken: bool) -> None:
         """Note that a cluster is broken from now on, or well."""
@@ -286,6 +293,11 @@ class Truth:
     def is_steady(self, place: str, now: float) -> bool:
         """Tell whether a cluster is calm and the federation has had the time to find that it stays so."""
         return self.is_calm(place, now) and self.ready_at.get(place, now) < self.known_since(now) - LAG_SECONDS
+
+    def was_robbed(self, place: str, uid: str, now: float) -> bool:
+        """Tell whether somebody deleted a copy that a view of the cluster may still have shown a moment ago."""
+        oldest = self.weather.setdefault(place, Weather()).oldest_view(now)
+        return self.bereft_at.get((place, uid), _LONG_AGO) >= oldest
 
     def availability(self, place: str, uid: str, now: float) -> tuple[int, int]:
         """Return the least and the most replicas that a view of a member may have shown as available."""

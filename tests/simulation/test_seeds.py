@@ -10,8 +10,9 @@ from tests.simulation.themes import THEMES
 
 STEPS = 10
 # Worlds in which a promise was broken once: by what is known of an unread cluster, by zeros in a status, by Jobs that a
-# lost cluster may have begun, by a read that was older than the view, and by what was written again after a restart.
-BROKEN_ONCE = (844595469, 15, 2000, 10050, 11)
+# lost cluster may have begun, by a read that was older than the view, by what was written again after a restart, and
+# by a clock that was set back.
+BROKEN_ONCE = (844595469, 15, 2000, 10050, 11, 61016)
 WORLDS = {0: ("host", "leaders"), 4: ("turns",), 5: ("workloads", "rules"), 9: ("blast",)}
 
 

@@ -58,7 +58,7 @@ class Work:
         failover, returned = self.placement.failover, self.fleet.returned
         if not returned or self.replicas is None or failover.after_seconds is None:
             return 0
-        return sum(1 << slot for slot in self.fleet.slots(returned) if self._came_back_lately(slot))
+        return sum(1 << slot for slot in self.fleet.slots(returned) if self._only_just_returned(slot))
 
     @cached_property
     def disturbed(self) -> bool:
@@ -68,9 +68,11 @@ class Work:
         back = (self.fleet[slot].returned or 0.0 for slot in self.fleet.slots(self.fleet.returned))
         return any(self.state.now < moment + _LATELY_SECONDS for moment in back)
 
-    def _came_back_lately(self, slot: int) -> bool:
-        # What is still to come was written before the clock was set back, and would hold the cluster off for as long.
-        return (self.fleet[slot].returned or 0.0) <= self.state.now < self.steady_from(slot)
+    def _only_just_returned(self, slot: int) -> bool:
+        # Clocks that differ by a little are put up with. What is further ahead was told by a clock that has been set
+        # back since, and would keep the cluster out for as long as that was wrong.
+        told_ahead = (self.fleet[slot].returned or 0.0) - self.state.now
+        return told_ahead <= self.placement.failover.fail_back_after and self.state.now < self.steady_from(slot)
 
     def steady_from(self, slot: int) -> float:
         """Return the moment from which a cluster that came back counts like any other."""

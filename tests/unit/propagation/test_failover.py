@@ -128,6 +128,15 @@ class TestComingBack:
 
         assert asked(planned)["c"] == 3
 
+    # How far ahead of the present the moment of the return is -> what is asked of the clusters.
+    @pytest.mark.parametrize(("ahead", "expected"), [(5, {"a": 5, "b": 4}), (344, {"a": 3, "b": 3, "c": 3})])
+    def test_a_clock_that_was_set_back_does_not_keep_it_out(self, ahead, expected):
+        made = intent()
+
+        planned = plan(made, world("a", "b", "c", back="c"), holding(made, a=5, b=4, c=3), now=BACK_SECONDS - ahead)
+
+        assert asked(planned) == expected
+
     def test_a_policy_says_how_long(self):
         made = intent(fail_back_after=60.0)
 
