@@ -30,7 +30,8 @@ from tests.simulation.random_objects import Chance
 T = TypeVar("T")
 FILLER = "filler"
 SETTINGS = "settings"
-_RUN_SECONDS, _EXIT_CODE = "simulator.hanse.dev/run-seconds", "simulator.hanse.dev/exit-code"
+# What says it ends by itself after so long.
+RUN_SECONDS, _EXIT_CODE = "simulator.hanse.dev/run-seconds", "simulator.hanse.dev/exit-code"
 # What fails does so by its name, so that whoever judges it knows.
 BAD = "bad"
 
@@ -115,7 +116,7 @@ def template(chance: Chance, name: str, *, restart: str, ends: bool) -> Obj:
     """Return a pod template that is to run elsewhere."""
     annotations = {ELECT: ""}
     if ends:
-        annotations[_RUN_SECONDS] = str(chance.count(1, 40))
+        annotations[RUN_SECONDS] = str(chance.count(1, 40))
         annotations[_EXIT_CODE] = "1" if name.startswith(BAD) else "0"
     container: dict[str, Any] = {"name": "main", "image": "web:1"}
     container["resources"] = {"requests": {"cpu": chance.one_of(("100m", "500m", "1"))}}
@@ -130,7 +131,7 @@ async def bare_pod(stage: Stage) -> str:
     name, restart = stage.name("pod"), stage.chance.one_of(("Always", "OnFailure", "Never"))
     body = template(stage.chance, name, restart=restart, ends=restart == "Never" or not name.startswith(BAD))
     if restart == "Always":
-        body["metadata"]["annotations"].pop(_RUN_SECONDS, None)
+        body["metadata"]["annotations"].pop(RUN_SECONDS, None)
     body["metadata"] |= {"name": name, "namespace": "default"}
     made = await stage.home.create(PODS, {"apiVersion": "v1", "kind": "Pod", **body})
     stage.bare[uid_of(made)] = name

@@ -12,11 +12,12 @@ from hanse.kube.conditions import is_true
 from hanse.kube.manifest import Obj, annotations_of, dig, finalizers_of, is_deleting, key_of, labels_of, name_of, uid_of
 from hanse.kube.resources import DEPLOYMENTS, NODES, PODS
 from hanse.pods.placeholder.reading import is_placeholder
-from tests.simulation.pods.random_acts import BAD, Stage
+from tests.simulation.pods.random_acts import BAD, RUN_SECONDS, Stage
 from tests.simulation.pods.random_judge import KEPT
 from tests.simulation.pods.random_world import HOME
 
-_PHASES = ("Running", "Succeeded", "Failed")
+_ENDED = ("Succeeded", "Failed")
+_PHASES = ("Running", *_ENDED)
 _OURS = (PREFIX, "pods.hanse.dev/")
 
 
@@ -30,6 +31,7 @@ def problems(stage: Stage) -> list[str]:
     found += [sentence for obj in stage.judge.of(HOME, DEPLOYMENTS) for sentence in _deployment_problems(obj)]
     found += [sentence for obj in stage.judge.of(HOME, JOBS) for sentence in _job_problems(stage, obj)]
     for place in stage.federation.members:
+        found += [f"{place}: pod {key_of(pod)} has not ended yet" for pod in stage.judge.of(place, PODS) if _works(pod)]
         for kind in (PODS, POD_CHAPERONS):
             for obj in stage.judge.of(place, kind):
                 parent = labels_of(obj).get(PARENT_UID)
@@ -52,6 +54,11 @@ def _placeholder_problems(stage: Stage, pod: Obj) -> Iterator[str]:
             yield f"{named} runs in {target} and its pods are in {[place for place, _pod in delegates]}"
         elif dig(delegates[0][1], "status", "phase") != "Running":
             yield f"{named} is Running and its pod is {dig(delegates[0][1], 'status', 'phase')}"
+
+
+def _works(pod: Obj) -> bool:
+    """Tell whether a pod is yet to end by itself: then its cluster has other room to tell of, and nothing is steady."""
+    return RUN_SECONDS in annotations_of(pod) and dig(pod, "status", "phase") not in _ENDED
 
 
 def _bare_problems(pod: Obj | None, name: str) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 Going back is as safe as going forward: the release that takes its place (its heir) gets its capacity back, then its
 traffic, in every cluster that can be reached, while the other still serves. Without an heir, a release that a newer one
-replaces is kept until clients are led to that one. Nothing is held up for what has nothing, for what nobody takes the
-place of, or for clusters that do not answer; and a person may always take the finalizer away.
+replaces is kept until clients are led to that one. Nothing is held up for what has nothing or for what nobody takes the
+place of. Who aborts does not wait for clusters that do not answer; who only wrote a newer version has deleted nothing,
+and a cluster that is away and that the replaced release serves is waited for. A person may always take the finalizer
+away.
 """
 
 from __future__ import annotations
@@ -47,14 +49,15 @@ def farewell(
 
     `head` is the newest release that stays; `heir` the newest complete one, which may be the head itself where the
     deleted release is newer than that. A heir that is `frozen` is given nothing, and only waited for. A release that
-    is `replaced` is older than the head.
+    is `replaced` is older than the head, and was most likely not deleted by anybody: it stays where it alone may serve.
     """
     if head is None or not has_anything(leaving):
         return GOES
     if heir is None or not heir.complete or not heir.strategy.steps:
         return _until_led(leaving, head, reachable) if replaced else GOES
     full = _own(head) if heir.key == head.key else _full(heir)
-    lacking = [name for name in heir.clusters if name in reachable and not _has(heir, name, full)]
+    heeded = {*reachable, *_led(leaving)} if replaced else reachable
+    lacking = [name for name in heir.clusters if name in heeded and not _has(heir, name, full)]
     stranded = not any(name in reachable for name in heir.clusters)
     serves = any(name in reachable for name in leaving.clusters)
     if not lacking and not (stranded and serves):
@@ -71,8 +74,7 @@ def farewell(
 
 def _until_led(leaving: ReleaseView, head: ReleaseView, reachable: Collection[str]) -> Farewell:
     """Keep a release that serves until the newest one does, wherever both are or else wherever that one is."""
-    weights = {} if leaving.traffic is None else leaving.traffic.wanted
-    serves = [name for name, weight in weights.items() if weight and name in reachable]
+    serves = _led(leaving)
     where = [name for name in serves if name in head.clusters] or head.clusters
     led = _Share(1, 1)
     lacking = [name for name in where if name not in reachable or not _has(head, name, led)]
@@ -80,6 +82,12 @@ def _until_led(leaving: ReleaseView, head: ReleaseView, reachable: Collection[st
         return GOES
     told = f"it goes once release {head.key.name} has traffic"
     return Farewell(waits_for=f"{told} in {', '.join(lacking)}" if lacking else told)
+
+
+def _led(release: ReleaseView) -> list[str]:
+    """Return the clusters in which a release is to have traffic, those among them that are away."""
+    weights = {} if release.traffic is None else release.traffic.wanted
+    return [name for name, weight in weights.items() if weight]
 
 
 def has_anything(release: ReleaseView) -> bool:

@@ -139,13 +139,30 @@ def test_what_serves_is_kept_until_the_release_that_replaces_it_does_there(head,
     assert decided.patches == ()
 
 
-def test_what_does_not_serve_is_not_kept_nor_what_serves_where_nobody_answers():
+def test_what_does_not_serve_is_not_kept_nor_what_is_not_replaced():
     staged = view("head", numbers(1), numbers(0), step=0, achieved=0, complete=False)
     dark = view("first", HALF, numbers(0), step=0, achieved=0, complete=False)
 
     assert farewell(dark, head=staged, heir=None, reachable=REACHABLE, replaced=True).goes
-    assert farewell(SERVING, head=staged, heir=None, reachable={"b"}, replaced=True).goes
     assert farewell(SERVING, head=staged, heir=None, reachable=REACHABLE, replaced=False).goes
+
+
+@pytest.mark.parametrize("heir", [view("old", FULL, numbers(0, 100)), None], ids=["heir", "no heir"])
+def test_what_a_newer_version_replaced_is_kept_while_a_cluster_that_it_serves_is_away(heir):
+    head = view("head", numbers(0), numbers(0), step=1, achieved=None, complete=False)
+
+    decided = farewell(SERVING, head=head, heir=heir, reachable={"b"}, replaced=True)
+
+    assert not decided.goes
+    assert decided.waits_for.endswith(" in a")
+
+
+def test_what_a_newer_version_replaced_goes_though_a_cluster_is_away_that_it_does_not_serve_or_that_has_its_heir():
+    head = view("head", numbers(0), numbers(0), step=1, achieved=None, complete=False)
+    elsewhere, everywhere = view("old", FULL, numbers(100, ready="a")), view("old", FULL, FULL)
+
+    assert farewell(SERVING, head=head, heir=elsewhere, reachable={"a"}, replaced=True).goes
+    assert farewell(SERVING, head=head, heir=everywhere, reachable={"b"}, replaced=True).goes
 
 
 def test_a_release_in_other_clusters_replaces_one_that_serves_when_it_serves_there():
