@@ -78,7 +78,6 @@ async def change_inputs(world: RandomWorld) -> str:
         return "the map's parent is made"
     name = world.chance.one_of(["in-1", "in-2"])
     if (CONFIGMAPS, name) in world.judge.objects:
-        world.judge.unasked(name)
         await world.client.delete(CONFIGMAPS, name, "default")
         return f"input {name} is deleted"
     made = config(name, namespace="default")

@@ -80,6 +80,7 @@ class CompositeJudge:
         before, after = self.objects.get(where), None if change.deleted else _read(kind, change.value)
         if after is None:
             self.objects.pop(where, None)
+            self._unasked(where)
         else:
             self.objects[where] = after
         if kind is CONTROLLER_REVISIONS and after is not None:
@@ -124,15 +125,23 @@ class CompositeJudge:
         told.alive = False
         told.working = frozenset(name_of(pod) for pod in pods if _works(pod))
 
-    def answered(self, server: str, owner: Obj, topic: str, children: Sequence[Obj]) -> None:
-        """Note what a hook wants; one that fails has said nothing."""
+    def answered(self, server: str, owner: Obj, topic: str, children: Sequence[Obj], given: Obj | None = None) -> None:
+        """Note what a hook wants, perhaps for an input that it was given; one that fails has said nothing."""
+        # A slow hook may answer after its input has gone: nobody wants anything for it then.
+        if given is not None and not self._is_stored(CONFIGMAPS, given):
+            return
         told = self._told.setdefault((server, uid_of(owner)), Told())
         told.wanted[topic] = [(child["kind"], name_of(child)) for child in children]
 
-    def unasked(self, topic: str) -> None:
-        """Note that an input is gone, and with it what was wanted for it."""
-        for told in self._told.values():
-            told.wanted.pop(topic, None)
+    def _is_stored(self, kind: Resource, obj: Obj) -> bool:
+        found = self.objects.get((kind, name_of(obj)))
+        return found is not None and uid_of(found) == uid_of(obj)
+
+    def _unasked(self, gone: tuple[Resource, str]) -> None:
+        """With an input goes what was wanted for it."""
+        kind, name = gone
+        for told in self._told.values() if kind is CONFIGMAPS else ():
+            told.wanted.pop(name, None)
 
     def dead(self, server: str) -> None:
         """Forget what a server that died was told."""

@@ -79,14 +79,14 @@ class Hook:
             await world.runtime.sleep(world.chance.between(0.0, 12.0))
         if world.chance.happens(world.bad_hooks):
             raise world.chance.one_of([HookFailed("the hook was broken on purpose"), HookBusy(2.0)])
-        return _ANSWERS[self._purpose](self._told(root), body)
+        return _ANSWERS[self._purpose](self._told(root, body.get("input")), body)
 
     async def close(self) -> None:
         """Have nothing to close."""
 
-    def _told(self, root: Obj) -> Callable[[str, list[Obj]], list[Obj]]:
+    def _told(self, root: Obj, given: Obj | None) -> Callable[[str, list[Obj]], list[Obj]]:
         def told(topic: str, children: list[Obj]) -> list[Obj]:
-            self._world.judge.answered(self._server, root, topic, children)
+            self._world.judge.answered(self._server, root, topic, children, given)
             return children
 
         return told

@@ -114,8 +114,9 @@ class Operator:
         )
 
     async def _pods(self) -> list[TabletPod]:
+        """Return all pods of tablets; one that still ends is drained until it has gone."""
         listed = await self._client.list(PODS, NAMESPACE, labels=f"{CLUSTER_LABEL}={NAME}")
-        return sorted(tablet_pods(each for each in listed.items if not is_deleting(each)), key=lambda pod: pod.alias)
+        return sorted(tablet_pods(listed.items), key=lambda pod: pod.alias)
 
     # Objects
 
@@ -337,7 +338,7 @@ class Operator:
         """Drain what nobody wants any more; the last of a shard that is left goes without."""
         wanted = {identity.alias for wish in wishes.values() for identity in wish.identities()}
         for pod in pods:
-            if pod.alias in wanted:
+            if pod.alias in wanted or is_deleting(pod.pod):
                 continue
             empty = not any(pool.replicas for pool in wishes[pod.shard].pools) if pod.shard in wishes else False
             if pod.finished or empty:
